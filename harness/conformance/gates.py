@@ -72,15 +72,10 @@ class GateScore:
 
     def row(self) -> dict[str, Any]:
         """As JSON: the cells that are wrong, and how many are not."""
-        cells = {name: value for name, value in vars(self).items() if not isinstance(value, str)}
-        return {
-            "engine": self.engine,
-            "version": self.version,
-            **{
-                name: [one.row() for one in some] if name.endswith("wrongly") else len(some)
-                for name, some in cells.items()
-            },
-        }
+        row: dict[str, Any] = {"engine": self.engine, "version": self.version}
+        for name, some in list(vars(self).items())[2:]:
+            row[name] = [one.row() for one in some] if name.endswith("wrongly") else len(some)
+        return row
 
 
 def gates_of(table: ConformanceTable) -> dict[str, Any]:
@@ -90,12 +85,8 @@ def gates_of(table: ConformanceTable) -> dict[str, Any]:
         if one.status == ENFORCED:
             trusted[one.engine][one.cell.keyword].append(one.cell.place)
     engines = [
-        {
-            "engine": name,
-            "version": version,
-            "options": dict(table.options[name]),
-            "trusted": dict(trusted[name]),
-        }
+        {"engine": name, "version": version}
+        | {"options": dict(table.options[name]), "trusted": dict(trusted[name])}
         for name, version in table.engines.items()
     ]
     made_with = {"maskcourt": __version__, "cases": table.data, "vocabulary": table.vocabulary}
@@ -121,11 +112,7 @@ def read_gates(path: Path, table: ConformanceTable) -> list[GateList]:
 
 
 def score(gates: Iterable[GateList], table: ConformanceTable) -> list[GateScore]:
-    """How good gate lists are for the engines of a table.
-
-    Raises:
-        UsageError: One is about another version of its engine.
-    """
+    """How good gate lists are for the engines of a table; a UsageError for another version."""
     return [_score(one, table) for one in gates]
 
 
@@ -146,11 +133,9 @@ def _sort(one: CellOutcome, *, passes: bool) -> str:
     """The attribute of `GateScore` that a cell belongs to."""
     if one.status == UNPROVEN:
         return "unproven"
-    if one.status == ENFORCED:
-        return "passed" if passes else "kept_out_wrongly"
     if not passes:
-        return "kept_out"
-    return "passed_refused" if one.status == REFUSED else "passed_wrongly"
+        return "kept_out_wrongly" if one.status == ENFORCED else "kept_out"
+    return {ENFORCED: "passed", REFUSED: "passed_refused"}.get(one.status, "passed_wrongly")
 
 
 def _gate_list(value: Any, where: str, table: ConformanceTable) -> GateList:

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from harness.analysis.compile_reasons import plain_reason
 from harness.classification.departures import Catalogue, classify
@@ -31,6 +31,7 @@ STATUSES: Final = (
 )
 """All outcomes, the best first."""
 
+_NO_END: Final = ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS)
 _SPACE: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 
@@ -87,11 +88,8 @@ class CellOutcome:
 class ConformanceTable:
     """The outcomes of all cells of a run, of every cell all engines.
 
-    Attributes:
-        engines: The versions of the engines, by name.
-        data: The digest of the cases.
-        unjudged: Why nothing can be said of a cell, by its id.
-        relabelled: Texts that do not count, since a validator says other than their case.
+    `engines` are versions by name, `data` is the digest of the cases, `unjudged` says by cell why
+    nothing can be said, `relabelled` counts the texts that a validator labels otherwise.
     """
 
     engines: Mapping[str, str]
@@ -116,12 +114,7 @@ class ConformanceTable:
 
 
 def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
-    """What a finished run with cells or a suite as its cases says.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-        MaskcourtError: Its vocabulary cannot be opened.
-    """
+    """What a finished run with cells or a suite as its cases says."""
     identity = run.manifest["identity"]
     ends = _ends(run.table("engines").to_pylist())
     found = _found(run, catalogue)
@@ -151,9 +144,8 @@ def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
     )
 
 
-@dataclass(frozen=True)
-class _Value:
-    """A value of a case: what it is, and the numbers and texts of those that spell it."""
+class _Value(NamedTuple):
+    """A value of a case, and the texts that spell it by their numbers."""
 
     is_valid: bool
     texts: Mapping[int, bytes]
@@ -192,11 +184,7 @@ def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str,
         key, what, message = (row["case"], row["engine"]), row["outcome"], row["message"]
         if what == "refused" and row["stage"] == "compile":
             ends[key] = REFUSED, plain_reason(message)
-        elif what in EXCLUDING or what not in (
-            "compiled",
-            "mask_consume_mismatch",
-            *ADAPTER_FAULTS,
-        ):
+        elif what in EXCLUDING or what not in _NO_END:
             ends[key] = FAILURE, f"{what.replace('_', ' ')}: {message}"
         else:
             ends.setdefault(key, (ENFORCED, ""))

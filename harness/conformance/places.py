@@ -11,18 +11,12 @@ from harness.conformance.keywords import DRAFTS, LATEST, Fragment, definitions_k
 
 @dataclass(frozen=True)
 class SchemaPlace:
-    """One place.
+    """One place: its schema as JSON, and a value of that around one of the fragment.
 
-    Attributes:
-        about: Where that is, in a few words.
-        schema: The schema with a fragment at this place, as JSON. In it stand for texts in angle
-            brackets the fragment (`<it>`), the fragment without its type (`<untyped>`), what `type`
-            must say to allow all of its values (`<type>`), a type that none of them has (`<other>`)
-            its own type (`<own>`) and the key of definitions (`<defs>`).
-        value: A value of that schema around one of the fragment, `<it>`.
-        since: The first draft that knows what the place is made of.
-        inverts: Whether the schema allows what the fragment forbids, and the other way round.
-        own_type: Whether only fragments can stand there that have a type beside the keyword.
+    In them stand for texts in angle brackets the fragment (`<it>`), the fragment without its type
+    (`<untyped>`), what `type` must say to allow all of its values (`<type>`), a type that none of
+    them has (`<other>`), its own type (`<own>`) and the key of definitions (`<defs>`). One that
+    `inverts` allows what the fragment forbids; `own_type`: only fragments with a type of their own.
     """
 
     name: str
@@ -45,13 +39,8 @@ class SchemaPlace:
             return None
         types = fragment.types[0] if len(fragment.types) == 1 else fragment.types
         own = fragment.untyped if fragment.has_own_type else {**fragment.schema}
-        parts = {
-            "it": {**fragment.schema},
-            "untyped": own,
-            "own": fragment.schema.get("type"),
-            "type": types,
-            "other": _other(fragment),
-        }
+        parts = {"it": {**fragment.schema}, "untyped": own, "own": fragment.schema.get("type")}
+        parts |= {"type": types, "other": _other(fragment)}
         text = self.schema.replace("<defs>", definitions_key(fragment.draft))
         for name, part in parts.items():
             text = text.replace(f'"<{name}>"', json.dumps(part, ensure_ascii=False))

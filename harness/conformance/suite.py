@@ -1,9 +1,8 @@
 """The official JSON-Schema-Test-Suite as cases: a group is a case, its tests are the instances.
 
-The suite is https://github.com/json-schema-org/JSON-Schema-Test-Suite, a checkout or an archive of
-it: ``tests/DRAFT/FILE.json`` is a list of groups ``{"description", "schema", "tests":
-[{"description", "data", "valid"}]}``. Its groups of drafts before 2019-09 do not say their draft;
-here they do, since the validators must know it.
+https://github.com/json-schema-org/JSON-Schema-Test-Suite: ``tests/DRAFT/FILE.json`` is a list of
+groups ``{"description", "schema", "tests": [{"description", "data", "valid"}]}``. Its groups of
+drafts before 2019-09 do not say their draft; here they do, since the validators must know it.
 """
 
 from __future__ import annotations
@@ -35,13 +34,9 @@ _ELSEWHERE: Final = {"remotes", "output-tests", "annotations"}
 
 
 def suite_cases(path: Path, drafts: Collection[str] = ()) -> Iterator[Case]:
-    """The groups of a suite, in the order of drafts, files and groups.
+    """The groups of a suite, in the order of drafts, files and groups, or those of some `drafts`.
 
     A group with more text than an engine with slow masks is fed with becomes several cases.
-
-    Args:
-        path: The checkout, its folder ``tests``, or an archive.
-        drafts: Only these drafts, as their folders are called; none means all.
 
     Raises:
         UsageError: No such draft is known.

@@ -25,12 +25,7 @@ RULES: Final = Rules(walks=0, challenger=False, generated=0, samples=0)
 
 
 def run_cases(request: ConformanceRequest) -> RunDirectory:
-    """Run what is asked, or go on with it; the finished run.
-
-    Raises:
-        MaskcourtError: Whatever the user can mend.
-        KeyboardInterrupt: The user stopped it; finished cases are kept.
-    """
+    """Run what is asked, or go on with it; the finished run."""
     text = "".join(map(case_line, chosen_cases(request)))
     directory = request.out or _default_directory(request, text)
     file = directory / CASES
@@ -53,12 +48,7 @@ def run_cases(request: ConformanceRequest) -> RunDirectory:
 
 
 def chosen_cases(request: ConformanceRequest) -> list[Case]:
-    """The cases that are asked for.
-
-    Raises:
-        UsageError: A keyword has none.
-        InputError: The suite cannot be read.
-    """
+    """The cases that are asked for; a UsageError for a keyword that has none."""
     if request.suite is not None:
         cases = list(suite.suite_cases(request.suite, request.drafts))
     else:
@@ -72,12 +62,7 @@ def chosen_cases(request: ConformanceRequest) -> list[Case]:
 
 
 def finished_run(path: Path) -> RunDirectory:
-    """The run of a table that was made before, by its directory.
-
-    Raises:
-        RunDirectoryError: There is no run.
-        UsageError: It is not finished, or is about other cases.
-    """
+    """The run of a table that was made before; a UsageError for one that is unfinished or other."""
     run = open_run(path / RUN if (path / RUN).is_dir() else path)
     if not run.finished:
         raise UsageError(f"{path} is not finished", "the command that began it goes on with it")
