@@ -3,11 +3,10 @@
 A model writes these tokens unless a mask forbids one, so they show where a mask costs most.
 `Vocabulary.encode_greedy` only finds some tokens that spell the text.
 
-What has to hold of the vocabulary: its ordinary ids are the ranks of byte-level BPE, lower ids
-merged first, in the pieces into which its pattern splits a text. `Vocabulary.pattern` is the word
-of its reader that this is so. Not looked at are a tokenizer's normalizer (the NFC of Qwen2.5
-changes only texts that are not in that form), a dropout, and merges that are out of reach because
-merges of lower rank always come between.
+Its ordinary ids must be the ranks of byte-level BPE, lower ids merged first, in the pieces into
+which its pattern splits a text: `Vocabulary.pattern` is the word of its reader that this is so. Not
+looked at are a normalizer (the NFC of Qwen2.5 changes only texts that are not in that form), a
+dropout, and merges that are out of reach because merges of lower rank always come between.
 
 Sources: ``Encoding.encode_ordinary`` of tiktoken; ``ByteLevel``, ``Split`` and ``BPE`` of the
 ``tokenizers`` library.

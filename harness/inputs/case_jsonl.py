@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,7 @@ from harness.inputs.cases import (
     Instance,
     ListedCases,
     kind_of,
-    parsed,
+    parsed_list,
     schema_text,
 )
 from harness.inputs.limits import TOTAL, check_size, max_bytes, read_file
@@ -103,8 +104,8 @@ def _case(line: bytes, where: str, stem: str) -> Case:
         id=texts["id"],
         family=texts.get("family", stem),
         schema=schema_text(members["schema"], where),
-        valid=_instances(members.get("valid", b"[]"), where, "valid"),
-        invalid=_instances(members.get("invalid", b"[]"), where, "invalid"),
+        valid=_instances(members, where, "valid"),
+        invalid=_instances(members, where, "invalid"),
         source=where,
         about=texts.get("about", ""),
     )
@@ -120,10 +121,8 @@ def _string(raw: bytes, where: str, key: str) -> str:
     return value
 
 
-def _instances(raw: bytes, where: str, key: str) -> tuple[Instance, ...]:
-    values = parsed(raw, where, key)
-    if not isinstance(values, list):
-        raise InputError(f"{where}: {key!r} is {kind_of(values)}, not an array")
+def _instances(members: Mapping[str, bytes], where: str, key: str) -> tuple[Instance, ...]:
+    values = parsed_list(members, where, key)
     return tuple(_instance(value, f"{where}: {key}[{n}]") for n, value in enumerate(values))
 
 

@@ -27,8 +27,7 @@ from harness.inputs.cases import (
     CaseSource,
     Instance,
     ListedCases,
-    kind_of,
-    parsed,
+    parsed_list,
     schema_text,
 )
 from harness.jsontext import strict_json
@@ -144,19 +143,15 @@ def _case(id_: str, text: bytes, where: str) -> Case:
         raise InputError(f"{where} is not a MaskBench file: {error}") from None
     if "schema" not in parts:
         raise InputError(f"{where} has no 'schema'")
-    tests = parsed(parts.get("tests", b"[]"), where, "tests")
-    if not isinstance(tests, list):
-        raise InputError(f"{where}: 'tests' is {kind_of(tests)}, not an array")
-    valid: list[Instance] = []
-    invalid: list[Instance] = []
-    for number, test in enumerate(tests):
+    instances: dict[bool, list[Instance]] = {True: [], False: []}
+    for number, test in enumerate(parsed_list(parts, where, "tests")):
         match test:
             case {"valid": bool(is_valid), "data": data}:
-                (valid if is_valid else invalid).append(Instance.of(data))
+                instances[is_valid].append(Instance.of(data))
             case _:
                 raise InputError(f"{where}: tests[{number}] has no 'valid' and 'data'")
-    schema = schema_text(parts["schema"], where)
-    return Case(id_, family_of(id_), schema, tuple(valid), tuple(invalid), where)
+    valid, invalid = map(tuple, instances.values())
+    return Case(id_, family_of(id_), schema_text(parts["schema"], where), valid, invalid, where)
 
 
 def open_hub(split: str | None = None) -> CaseSource:

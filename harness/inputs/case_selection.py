@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from harness.errors import UsageError, nearest
@@ -89,7 +89,16 @@ def select(
     for name, number in (("limit", limit), ("sample", sample)):
         if number is not None and number < 1:
             raise UsageError(f"{name} must be at least 1, not {number}")
-    ids = _filtered(source.index, families, pattern)
+    index = source.index
+    known = set(index.values())
+    for family in families:
+        if family not in known:
+            raise UsageError(f"no family {family!r} in the data", nearest(family, known))
+    all_ids = [id_ for id_, family in index.items() if not families or family in families]
+    ids = [id_ for id_ in all_ids if fnmatchcase(id_, "*" if pattern is None else pattern)]
+    if not ids and pattern is not None:
+        hint = f"they look like {all_ids[0]!r}; * matches any characters"
+        raise UsageError(f"none of {len(all_ids)} case ids matches {pattern!r}", hint)
     if with_valid:
         able = (case.id for case in source.read(ids) if case.valid)
         valid_ids = list(islice(able, limit if sample is None else None))
@@ -97,26 +106,8 @@ def select(
             raise UsageError(f"none of the {len(ids)} selected cases has a valid instance")
         ids = valid_ids or ids
     if sample is not None:
-        index = source.index
         ids = sampled({id_: index[id_] for id_ in ids}, sample, seed)
     return Selected(source, tuple(ids[:limit]))
-
-
-def _filtered(
-    index: Mapping[str, str], families: Collection[str], pattern: str | None
-) -> list[str]:
-    known = set(index.values())
-    for family in families:
-        if family not in known:
-            raise UsageError(f"no family {family!r} in the data", nearest(family, known))
-    ids = [id_ for id_, family in index.items() if not families or family in families]
-    if pattern is None:
-        return ids
-    matching = [id_ for id_ in ids if fnmatchcase(id_, pattern)]
-    if not matching:
-        hint = f"they look like {ids[0]!r}; * matches any characters"
-        raise UsageError(f"none of {len(ids)} case ids matches {pattern!r}", hint)
-    return matching
 
 
 def sampled(index: Mapping[str, str], size: int, seed: int) -> list[str]:
@@ -130,14 +121,12 @@ def sampled(index: Mapping[str, str], size: int, seed: int) -> list[str]:
     for id_, family in index.items():
         members.setdefault(family, []).append(id_)
     shares = apportioned({family: len(ids) for family, ids in members.items()}, size)
-    chosen: list[str] = []
-    for family, ids in members.items():
-        chosen += sorted(ids, key=lambda id_: _draw(seed, id_))[: shares[family]]
-    return sorted(chosen)
 
+    def draw(id_: str) -> bytes:
+        return hashlib.sha256(f"{seed}\0{id_}".encode("utf-8", "surrogatepass")).digest()
 
-def _draw(seed: int, id_: str) -> bytes:
-    return hashlib.sha256(f"{seed}\0{id_}".encode("utf-8", "surrogatepass")).digest()
+    drawn = (sorted(ids, key=draw)[: shares[family]] for family, ids in members.items())
+    return sorted(chain.from_iterable(drawn))
 
 
 def apportioned(sizes: Mapping[str, int], seats: int) -> dict[str, int]:

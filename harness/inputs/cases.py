@@ -66,12 +66,13 @@ class Case:
 
 
 class CaseSource(ABC):
-    """Cases that can be read again and again, always in the order of `index`."""
+    """Cases that can be read again and again, always in the order of `index`.
+
+    `sha256` identifies the data; of one file, it is that file's own.
+    """
 
     name: str
-    """What the data is called in reports."""
     sha256: str
-    """Hex digest that identifies the data; of one file, that file's own."""
     index: Mapping[str, str]
     """The family of every case by id, in order; known without reading the cases."""
 
@@ -136,7 +137,18 @@ def parsed(raw: bytes, where: str, part: str) -> Any:
     try:
         return strict_json.parse(raw, lone_surrogates=True)
     except strict_json.JsonError as error:
-        raise InputError(f"{where}: {part!r} cannot be read: {error}", _hint(error)) from None
+        trap = type(error) is not strict_json.JsonError
+        hint = 'an instance that must stay as it is written can be given as {"text": "..."}'
+        message = f"{where}: {part!r} cannot be read: {error}"
+        raise InputError(message, hint if trap else None) from None
+
+
+def parsed_list(members: Mapping[str, bytes], where: str, part: str) -> list[Any]:
+    """The array that is a member of this name, [] where it is missing."""
+    values = parsed(members.get(part, b"[]"), where, part)
+    if not isinstance(values, list):
+        raise InputError(f"{where}: {part!r} is {kind_of(values)}, not an array")
+    return values
 
 
 def kind_of(value: object) -> str:
@@ -145,9 +157,3 @@ def kind_of(value: object) -> str:
         return "null"
     kind = _KINDS.get(type(value), "number")
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
-
-
-def _hint(error: strict_json.JsonError) -> str | None:
-    if type(error) is strict_json.JsonError:
-        return None
-    return 'an instance that must stay as it is written can be given as {"text": "..."}'

@@ -113,28 +113,18 @@ def _of_model(name: str) -> str:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-        if not isinstance(found, dict):
-            found = _schema_of(found)
+        if hasattr(found, "model_json_schema"):
+            found = found.model_json_schema()
+        elif not isinstance(found, dict):
+            found = importlib.import_module("pydantic").TypeAdapter(found).json_schema()
         text = json.dumps(found, ensure_ascii=False)
     except ImportError as error:
-        missing = (error.name or "").partition(".")[0]
-        hint = (
-            f"pip install {missing}"
-            if missing == "pydantic"
-            else "modules are looked for here, too"
-        )
+        pydantic = (error.name or "").partition(".")[0] == "pydantic"
+        hint = "pip install pydantic" if pydantic else "modules are looked for here, too"
         raise InputError(f"{name}: {module!r} cannot be imported: {error}", hint) from None
     except Exception as error:  # noqa: BLE001 - the user's module may raise whatever it likes
         raise InputError(f"{name}: no JSON Schema of it: {type(error).__name__}: {error}") from None
     return schema_text(text.encode("utf-8", "surrogatepass"), name)
-
-
-def _schema_of(model: Any) -> Any:
-    if hasattr(model, "model_json_schema"):
-        return model.model_json_schema()
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(model).json_schema()
 
 
 def read_instance(path: Path, *, is_json: bool) -> bytes:

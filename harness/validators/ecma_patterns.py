@@ -189,7 +189,7 @@ class _PatternReader:
             return ClassMember(self.pattern[at : self.pattern.index("}", at) + 1], None)
         for spelling in (*_HEX, *((_BRACED,) if self.unicode else ())):
             if found := spelling.match(self.pattern, at + 1):
-                point = _code_point([int(group, 16) for group in found.groups()])
+                point = _code_point(*(int(group, 16) for group in found.groups()))
                 return self._character(at, found.end(), point)
         if letter in _CONTROLS or (in_class and letter == "b"):
             return self._character(at, at + 2, _CONTROLS.get(letter, 8))
@@ -232,10 +232,9 @@ class _PatternReader:
         return self._character(at, at + 1, ord(self.pattern[at]))
 
 
-def _code_point(units: list[int]) -> int:
-    point = units[0]
-    if len(units) == 2:
-        point = 0x10000 + ((units[0] - 0xD800) << 10) + (units[1] - 0xDC00)
+def _code_point(point: int, low: int | None = None) -> int:
+    if low is not None:
+        point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00)
     if 0xD800 <= point <= 0xDFFF:
         raise PatternError("half of a surrogate pair")
     return point
@@ -357,8 +356,7 @@ def _has_doubtful_reference(parsed: Iterable[Token]) -> bool:
 
 
 def _captures(token: Token) -> bool:
-    named = token.source.startswith("(?<") and token.source not in ("(?<=", "(?<!")
-    return token.source == "(" or named
+    return token.source == "(" or token.source.endswith(">")
 
 
 def _for_python(token: Token) -> str:

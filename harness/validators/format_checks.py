@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import date
 from functools import cache, partial
@@ -30,7 +31,6 @@ def _grammar(pattern: str, flags: int = 0) -> FormatCheck:
     return lambda text: compiled.fullmatch(text) is not None
 
 
-_SHORT_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(
     r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
@@ -49,13 +49,10 @@ LEAP_SECONDS = frozenset(
 def is_date(text: str) -> bool:
     """``full-date`` of RFC 3339, section 5.6; the year 0000 is one (section 1)."""
     found = _DATE.fullmatch(text)
-    return found is not None and _is_day(*map(int, found.groups()))
-
-
-def _is_day(year: int, month: int, day: int) -> bool:
-    if not 1 <= month <= 12 or not 1 <= day <= _SHORT_MONTHS.get(month, 31):
+    if found is None:
         return False
-    return (month, day) != (2, 29) or (year % 4 == 0 and (year % 100 != 0 or year % 400 == 0))
+    year, month, day = map(int, found.groups())
+    return 1 <= month <= 12 and 1 <= day <= monthrange(year or 2000, month)[1]
 
 
 def is_time(text: str) -> bool:
@@ -140,13 +137,10 @@ def is_hostname(text: str, *, rooted: bool = False) -> bool:
 
 def has_true_a_labels(text: str) -> bool:
     """Whether the labels that begin with ``xn--`` are A-labels of RFC 5890, section 2.3.2.1."""
-    labels = [one for one in text.removesuffix(".").split(".") if one[:4].lower() == "xn--"]
-    return all(_decodes(label) for label in labels)
-
-
-def _decodes(label: str) -> bool:
     try:
-        idna.ulabel(label)
+        for label in text.removesuffix(".").split("."):
+            if label[:4].lower() == "xn--":
+                idna.ulabel(label)
     except UnicodeError:
         return False
     return True
