@@ -10,7 +10,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import takewhile
 from typing import Any, Self
 
@@ -34,10 +33,8 @@ class Served:
     @property
     def texts(self) -> list[bytes]:
         """What may still be written."""
-        written = self.here.written
-        return [
-            text[len(written) :] for text in self.here.language.texts if text.startswith(written)
-        ]
+        written, texts = self.here.written, self.here.language.texts
+        return [text[len(written) :] for text in texts if text.startswith(written)]
 
     def allowed(self) -> Mask:
         return self.here.allowed(self.here.shown)
@@ -111,12 +108,9 @@ class Served:
             rows[row] = one.native.allowed()
 
     def calls(self, without: Sequence[str] = ()) -> LibraryCalls:
-        offered: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in LibraryCalls.__dataclass_fields__
-            if name not in ("native", "clone", *without)
-        }
-        if "clone" not in without:
+        names = LibraryCalls.__dataclass_fields__.keys() - {"native", *without}
+        offered: dict[str, Any] = {name: getattr(self, name) for name in names}
+        if "clone" in names:
             offered["clone"] = lambda: self.clone().calls(without)
         return LibraryCalls(native=self, **offered)
 
@@ -296,8 +290,4 @@ def library_of_texts(
     """What allows `texts` and nothing else, as `kind` serves it."""
     language = Language(frozenset(texts))
     start = LanguageMatcher(vocabulary, language, language)
-    return Library(partial(_fresh, kind, start), vocabulary.eos_ids, **about)
-
-
-def _fresh(kind: type[Served], start: LanguageMatcher) -> LibraryCalls:
-    return kind(start).calls()
+    return Library(lambda: kind(start).calls(), vocabulary.eos_ids, **about)

@@ -90,6 +90,7 @@ def result_of(result=None, case="few", **about):
     return CaseResult("engine", "1", case, SCHEMA, rules, **about)
 
 
+BAD = RuleResult(4, 1, violated=[ONE])
 DIED = RuleResult(ended="its process died", crashed=True, violated=[ONE])
 
 
@@ -97,29 +98,13 @@ DIED = RuleResult(ended="its process died", crashed=True, violated=[ONE])
     ("several", "word", "violated"),
     [
         ([result_of(), result_of()], "kept (6)", False),
-        ([result_of(), result_of(RuleResult(4, 1, violated=[ONE]))], "broken (1 of 7)", True),
-        (
-            [result_of(RuleResult(4, 1, violated=[ONE]), documented={"rollback": "so"})],
-            "documented (1 of 4)",
-            False,
-        ),
+        ([result_of(), result_of(BAD)], "broken (1 of 7)", True),
+        ([result_of(BAD, documented={"rollback": "so"})], "documented (1 of 4)", False),
         ([result_of(RuleResult(words="no rollback"))], "missing: no rollback", False),
-        (
-            [result_of(RuleResult(2, failed=1, words="OSError: x"))],
-            "not judged: OSError: x",
-            False,
-        ),
-        (
-            [result_of(RuleResult(ended="its process was slow"))],
-            "not judged: its process was slow",
-            False,
-        ),
-        ([result_of(), result_of(result=DIED)], "crashed on 1 of 2 cases", True),
-        (
-            [result_of(result=DIED), result_of(RuleResult(4, 1, violated=[ONE]))],
-            "crashed on 1 of 2 cases, broken (1 of 4)",
-            True,
-        ),
+        ([result_of(RuleResult(2, failed=1, words="OSError"))], "not judged: OSError", False),
+        ([result_of(RuleResult(ended="it was slow"))], "not judged: it was slow", False),
+        ([result_of(), result_of(DIED)], "crashed on 1 of 2 cases", True),
+        ([result_of(DIED), result_of(BAD)], "crashed on 1 of 2 cases, broken (1 of 4)", True),
         ([result_of(RuleResult())], "not reached", False),
     ],
 )
@@ -215,9 +200,6 @@ def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary)
     done = maskcourt("protocol", "--read", "found.jsonl", "--format", "csv", cwd=tmp_path)
     assert ",rollback,crashed,1,0,0,1," in done.stdout
 
-
-@pytest.mark.processes
-def test_a_file_of_something_else_is_result_of(tmp_path):
     (tmp_path / "other.jsonl").write_text('{"engine": "xgrammar"}\n')
     done = maskcourt("protocol", "--replay", "other.jsonl", cwd=tmp_path)
     assert done.returncode == 2

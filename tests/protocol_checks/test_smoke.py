@@ -37,6 +37,18 @@ def raising(*_):
     raise TypeError("Guide() takes no second argument")
 
 
+def moved(self, token):
+    taken = HONEST_CONSUME(self, token)
+    self.ended |= not taken
+    return taken
+
+
+def endless(self, token):
+    taken = HONEST_CONSUME(self, token)
+    self.ended = False
+    return taken
+
+
 @pytest.mark.parametrize(
     ("method", "replacement", "said"),
     [
@@ -46,6 +58,8 @@ def raising(*_):
         ("mask", lambda self, out: out.fill(0xFFFFFFFF), "beyond: after '', id 261 is in the mask"),
         ("consume", lambda self, token: True, "id -261 is consumed"),
         ("consume", lambda self, token: False, "b'f' is in the mask, and is refused"),
+        ("consume", moved, "changed the state"),
+        ("consume", endless, "after the end, token 256"),
         ("clone", lambda self: self, "changed the state"),
         ("follow", lambda self, tokens: len(tokens), "validate: after ''"),
     ],
@@ -56,25 +70,6 @@ def test_what_goes_wrong_is_told(monkeypatch, method, replacement, said):
         f"this adapter cannot drive maskcourt {__version__}: "
     )
     assert said in fault(miniatures.Enumerator)
-
-
-def test_a_state_that_a_refused_token_moves_or_that_has_no_end(monkeypatch):
-    def moved(self, token):
-        taken = HONEST_CONSUME(self, token)
-        self.ended |= not taken
-        return taken
-
-    def endless(self, token):
-        taken = HONEST_CONSUME(self, token)
-        self.ended = False
-        return taken
-
-    for consume, said in (
-        (moved, "changed the state"),
-        (endless, "after the end, token 256"),
-    ):
-        monkeypatch.setattr(HONEST, "consume", consume)
-        assert said in fault(miniatures.Enumerator)
 
 
 def test_errors_of_adapters_in_words_pass_and_so_does_a_missing_library(monkeypatch):
