@@ -20,7 +20,7 @@ holds where one of its members does. The conditions:
 - ``special``: whether the token is a reserved one.
 - ``forced``: whether the engine's mask held exactly one token where the verdict's token begins the
   text of the reference, which the engine went on to accept. Never true of instances.
-- ``trailing_space``: whether the byte is whitespace behind the whole value.
+- ``trailing_space``: whether the byte is whitespace after the whole value.
 - ``object``: what is true of the object that a key or a comma comes in: see
   `harness.classification.written_text.OBJECTS`.
 - ``can_wait``: whether the byte is one of a key and goes on only to declared members that are not

@@ -251,7 +251,7 @@ class CaseWalk:
         refused = [
             engine for engine, one in here.failures.items() if isinstance(one, MaskViolation)
         ]
-        # behind the whole reference an empty mask is an end that is forbidden
+        # after the whole reference an empty mask is an end that is forbidden
         whole = position.offset + len(self.run.tools.vocabulary.tokens[token])
         empty: list[int] = []
         if whole < len(position.reference) and here.empty:

@@ -76,7 +76,7 @@ class FindingsStore:
         return cast("npt.NDArray[np.bool_]", judged & untouched)
 
     def number(self, text: bytes, origin: str, tokens: tuple[int, ...] | None = None) -> int:
-        """The number of a completion; without `tokens`, cut greedily, end-of-sequence behind."""
+        """The number of a completion; without `tokens`, cut greedily, end-of-sequence after."""
         if tokens is None:
             tokens = (*self._vocabulary.encode_greedy(text), self._vocabulary.eos)
         key = (text, tokens)
@@ -150,7 +150,7 @@ class FindingsStore:
         return Attempts(row, columns, np.array(list(numbers.values()), dtype=np.int32)), ended
 
     def note_flaw(self, row: int, token: int, kind: str, taken: Sequence[int]) -> None:
-        """Note an error of another kind, shown by the tokens taken behind a token."""
+        """Note an error of another kind, shown by the tokens taken after a token."""
         number = self.rolled_out(taken) if taken else -1
         self.findings.flaws.append(Flaw(row, token, kind, number))
 

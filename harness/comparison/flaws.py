@@ -1,6 +1,6 @@
 """Flaws: errors of other kinds than a false acceptance or rejection, and the search for them.
 
-- ``never_stops``: the end of generation is forbidden behind a complete valid value. Where another
+- ``never_stops``: the end of generation is forbidden after a complete valid value. Where another
   engine allows it that is a dispute; where all forbid it the reference itself is the witness.
 - ``stops_too_early``: the end is allowed before a complete value.
 - ``dead_end``: a mask is empty though the end is not allowed; or no completion exists within the
@@ -81,7 +81,7 @@ class Probes:
         self._searched: dict[int, int] = {}
 
     def due(self, state: State, engines: Sequence[int]) -> list[int]:
-        """The engines to probe behind a text in `state`."""
+        """The engines to probe after a text in `state`."""
         sort = _sort_of(state)
         if not sort:
             return []
@@ -139,7 +139,7 @@ class Probes:
 
 
 def _search(resolution: PositionResolution, columns: Mapping[int, Columns]) -> None:
-    """Look for dead ends behind tokens that another engine completes validly.
+    """Look for dead ends after tokens that another engine completes validly.
 
     Roll-outs find empty masks; where one merely takes too long, everything that the masks allow
     is looked through, if it is little.
@@ -161,7 +161,7 @@ def _search(resolution: PositionResolution, columns: Mapping[int, Columns]) -> N
 
 
 def _sort_of(state: State) -> str:
-    """What could go on for ever behind a text in `state`; empty where nothing is looked for."""
+    """What could go on for ever after a text in `state`; empty where nothing is looked for."""
     if state.mode in _BETWEEN and state.stack:
         return "whitespace"
     return "digits" if state.mode in _DIGITS else ""

@@ -123,8 +123,8 @@ def spaced(text: bytes) -> bytes:
 
     To JSON it is the same.
     """
-    outside, quote, behind = text.partition(b'"')
-    return _SPACE.sub(b" ", outside) + quote + behind
+    outside, quote, after = text.partition(b'"')
+    return _SPACE.sub(b" ", outside) + quote + after
 
 
 def _by_first_byte(texts: Iterable[tuple[bytes, int]]) -> dict[bytes, _Texts]:

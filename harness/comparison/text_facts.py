@@ -1,4 +1,4 @@
-"""What the text behind a verdict says beyond the keyword that it breaks.
+"""What the text after a verdict says beyond the keyword that it breaks.
 
 Both are decided when the verdict is made and stored with it, so that readers need neither engine
 nor validator: whether an invalid text breaks nothing but `format`, and how the number is spelt that

@@ -317,7 +317,7 @@ def _coded(values: Sequence[str], which: npt.NDArray[np.int64] | None = None) ->
 
 
 def _joined(array: npt.NDArray[Any], more: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array with further values behind it, its type kept."""
+    """An array with further values after it, its type kept."""
     return np.concatenate([array, np.asarray(more, dtype=array.dtype)])
 
 

@@ -334,16 +334,6 @@ class TestTheSameEveryTime:
             assert {one.id: outcome(run.run(one)) for one in order} == expected
 
     @given(trial=trials())
-    def test_whatever_is_resolved_the_same_text_is_walked(self, trial):
-        def walked(resolver: str, cap: int | None, on_dropout: str = "stop") -> list[int]:
-            rows = trial.run(resolver, study(cap=cap, on_dropout=on_dropout))
-            return [one["token"] for one in records(rows, "positions") if one["token"] >= 0]
-
-        expected = walked("shared", None)
-        assert walked("rollout", None) == walked("rollout", 1) == walked("shared", 1) == expected
-        assert walked("shared", 1, "continue")[: len(expected)] == expected
-
-    @given(trial=trials())
     def test_a_cap_takes_verdicts_away_and_changes_none(self, trial):
         def found(cap: int | None) -> set[tuple[Any, ...]]:
             rows = trial.run("rollout", study(cap=cap))
@@ -351,16 +341,3 @@ class TestTheSameEveryTime:
             return {tuple(one[name] for name in names) for one in records(rows, "verdicts")}
 
         assert found(1) <= found(2) <= found(None)
-
-    def test_another_seed_walks_another_way(self):
-        one = case({"const": "abababab"}, "abababab")
-        tokens = {
-            tuple(row["token"] for row in records(self.seeded(one, seed), "positions"))
-            for seed in range(4)
-        }
-        assert len(tokens) == 4
-
-    @staticmethod
-    def seeded(one, seed):
-        vocabulary = byte_vocabulary([b"ab", b"aba", b"ba"])
-        return run_case([Enumerator, Enumerator], one, vocabulary, study(seed=seed))

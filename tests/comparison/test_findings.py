@@ -98,11 +98,7 @@ def judged(*entries, clears, engines=None):
     return [(engine, kind, reason) for _, engine, kind, reason, _, _ in found]
 
 
-V, I, C, L = Status.VALID, Status.INVALID, Status.CONTESTED, Status.TOO_LONG  # noqa: E741
-REJECTED = ("false_rejection", "")
-WRONG = ("false_acceptance", "")
-OPEN_QUESTION = ("contested", "duplicate_keys")
-LONG = ("unresolved", "too_long")
+V, I, C = Status.VALID, Status.INVALID, Status.CONTESTED  # noqa: E741
 
 
 class TestAllCombinationsOfThree:

@@ -17,7 +17,7 @@ from harness.completion.rollout import LIMIT, exhausted
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import set_bits
 from tests.comparison.test_case_run import EndsEarly, ForbidsEnd
-from tests.inprocess import UNCAPPED, case, make_run, records, run_case
+from tests.inprocess import UNCAPPED, case, records, run_case
 from tests.miniatures import (
     AcceptsExtra,
     ConsumeLies,
@@ -59,10 +59,6 @@ def accused(rows) -> set[tuple[str, str]]:
 
 class LiesAndAccepts(ConsumeLies, AcceptsExtra):
     """Shows tokens of the extra texts that it then refuses."""
-
-
-class AlsoAcceptsExtra(AcceptsExtra):
-    """As its base."""
 
 
 class Follows(MaskLies, AcceptsExtra):
@@ -398,13 +394,6 @@ class TestTheSameWhateverElseHappens:
         LiesAndAccepts,
         Follows,
     )
-
-    def test_in_whatever_order_the_cases_come(self):
-        alone = {one.id: listed(run_case(self.ENGINES, one)) for one in self.CASES}
-        assert all(alone.values())
-        for order in itertools.islice(itertools.permutations(self.CASES), 0, None, 1009):
-            run = make_run(self.ENGINES)
-            assert {one.id: listed(run.run(one)) for one in order} == alone
 
     def test_however_often_another_engine_fails(self):
         rules = replace(UNCAPPED, on_dropout="continue")

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.comparison.generated_instances import Made, make
-from harness.runs.tables import is_mislabelled
 from harness.schemas.values import ValueMaker
 from harness.validators.service import ValidatorService
 from harness.workers.outcomes import Crashed
@@ -207,12 +206,6 @@ class TestFed:
             plain, "instance_verdicts"
         )
         assert {one["engine"] for one in verdicts} == {"ForbidsOne"}
-
-    def test_no_label_is_wrong(self):
-        rows = fed({"type": "integer", "minimum": 3})
-        assert {one["label"] for one in rows} == {"generated"}
-        assert {one["verdict"] for one in rows} == {"valid", "invalid"}
-        assert not any(is_mislabelled(one["label"], one["verdict"]) for one in rows)
 
     def test_what_the_case_brings_is_not_fed_again(self):
         rows = run_case(ENGINES, case({"enum": [1, 2]}, 2, invalid=[3]), BYTES, MAKING)
