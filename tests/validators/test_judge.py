@@ -72,22 +72,17 @@ def judge(request):
 class TestRulings:
     def test_of_many_texts_come_in_their_order(self, judge):
         assert judge.open(COLOUR) is None
-        texts = [
-            b"{}",
-            b'{"a/b": ["red", 1, "blue"]}',
-            b'{"x": 1, "x": 2}',
-            b'{"a/b": ["red"',
-            b'{"x": 1e999}',
-            b'{"a": 1, "b": 2, "c": 3}',
-        ]
-        assert judge.judge(texts) == [
-            BOTH_VALID,
-            both_invalid("enum", "/properties/a~1b/items/enum", "/a~1b/2"),
-            Ruling(CONTESTED, "duplicate_keys"),
-            Ruling(INVALID, "not_json", "json"),
-            Ruling(UNDECIDED, "number_range"),
-            both_invalid("maxProperties", "/maxProperties", ""),
-        ]
+        rulings = {
+            b"{}": BOTH_VALID,
+            b'{"a/b": ["red", 1, "blue"]}': both_invalid(
+                "enum", "/properties/a~1b/items/enum", "/a~1b/2"
+            ),
+            b'{"x": 1, "x": 2}': Ruling(CONTESTED, "duplicate_keys"),
+            b'{"a/b": ["red"': Ruling(INVALID, "not_json", "json"),
+            b'{"x": 1e999}': Ruling(UNDECIDED, "number_range"),
+            b'{"a": 1, "b": 2, "c": 3}': both_invalid("maxProperties", "/maxProperties", ""),
+        }
+        assert judge.judge(list(rulings)) == list(rulings.values())
 
     def test_the_first_error_is_the_one_that_jsonschema_names_first(self, judge):
         """The other validator names ``type`` first."""
@@ -112,10 +107,8 @@ class TestRulings:
             judge = InProcessJudge(formats=rule)
             assert judge.open('{"type": "string", "format": "date", "minLength": 2}') is None
             verdicts[rule] = [VERDICTS[one.verdict] != "valid" for one in ask(judge, texts)]
-        assert verdicts == {
-            "assertion": [False, True, True, True],
-            "annotation": [False, False, True, True],
-        }
+        asserted, annotated = [False, True, True, True], [False, False, True, True]
+        assert verdicts == {"assertion": asserted, "annotation": annotated}
 
     def test_screening_names_what_the_fast_validator_says(self, judge):
         """Of two errors it names another one first than jsonschema does."""

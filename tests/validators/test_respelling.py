@@ -20,7 +20,9 @@ def test_patterns_and_names_of_patterns_are_respelt_at_any_depth():
         "patternProperties": {"c": {"items": {"pattern": "d"}}},
         "x-own": {"pattern": "e"},
     }
+    before = json.dumps(schema)
     copy = respelt(schema, louder)
+    assert json.dumps(schema) == before
     assert copy.schema == {
         "properties": {"pattern": {"pattern": "A"}, "default": {"anyOf": [{"pattern": "B"}]}},
         "patternProperties": {"C": {"items": {"pattern": "D"}}},
@@ -29,16 +31,13 @@ def test_patterns_and_names_of_patterns_are_respelt_at_any_depth():
     assert copy.written == {"A": "a", "B": "b", "C": "c", "D": "d", "E": "e"}
 
 
-@pytest.mark.parametrize("keyword", ["enum", "const", "default", "examples"])
-def test_data_stays(keyword):
-    schema = {keyword: [{"pattern": "a", "patternProperties": {"b": 1}}]}
-    assert respelt(schema, louder).schema is schema
+DATA = {"pattern": "a", "patternProperties": {"b": 1}}
+KEYWORDS = ("enum", "const", "default", "examples")
 
 
-def test_a_schema_without_another_spelling_is_not_copied():
-    schema = {"pattern": "A"}
+@pytest.mark.parametrize("schema", [*({one: [DATA]} for one in KEYWORDS), {"pattern": "A"}, True])
+def test_data_and_what_has_no_other_spelling_stays(schema):
     assert respelt(schema, louder).schema is schema
-    assert respelt(True, louder).schema is True
 
 
 def test_two_spellings_of_one_pattern_stay_two():
@@ -58,10 +57,3 @@ def test_names_stay_where_a_reference_leads_through_one():
     }
     assert respelt(schema, louder).schema is schema
     assert Validators(json.dumps(schema)).judge(b'{"xy": 1}').verdict == "invalid"
-
-
-def test_the_schema_itself_is_left_alone():
-    schema = {"patternProperties": {"a": {"pattern": "b"}}}
-    before = json.dumps(schema)
-    respelt(schema, louder)
-    assert json.dumps(schema) == before
