@@ -117,11 +117,8 @@ def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accur
     columns = ("engine", "asked", "answered", "parsed", "right", "share", "others")
     rows = []
     for name, engine in engines.items():
-        others = ", ".join(
-            f"{count} {outcome.replace('_', ' ')}"
-            for outcome, count in engine.outcomes.items()
-            if outcome != "answered"
-        )
+        rest = {what: count for what, count in engine.outcomes.items() if what != "answered"}
+        others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
         numbers = (engine.items, engine.answered, engine.parsed, engine.correct)
         rows.append((name, *numbers, _share(answers.shares[name]), others))
     return _table(f"answers to {task['name']}, {task['items']} items", columns, rows)
@@ -135,7 +132,7 @@ def _masks(engines: Mapping[str, EngineImpact]) -> Table:
     rows = []
     for name, engine in engines.items():
         if name != UNCONSTRAINED:
-            counts = (engine.rulings[word] for word in ("right", "open", "false_rejection"))
+            counts = [engine.rulings[word] for word in ("right", "open", "false_rejection")]
             numbers = (
                 engine.tokens,
                 engine.overruled,
@@ -160,14 +157,12 @@ def _times(engines: Mapping[str, EngineImpact]) -> Table:
 
 
 def _cells(cost: CostSummary) -> list[str]:
-    forms = {"compile": ".1f", "mask": ".3f", "model": ".2f", "texts": ".1f"}
-    percents = {"overhead": "+.1f", "whole": "+.1f"}
-    cells = []
-    for name, form in {**forms, **percents}.items():
-        number = getattr(cost, name)
-        unit = "%" if name in percents else ""
-        cells.append("" if number is None else f"{number:{form}}{unit}")
-    return cells
+    forms = {"compile": "{:.1f}", "mask": "{:.3f}", "model": "{:.2f}", "texts": "{:.1f}"}
+    forms |= {"overhead": "{:+.1f}%", "whole": "{:+.1f}%"}
+    numbers = {name: getattr(cost, name) for name in forms}
+    return [
+        "" if number is None else forms[name].format(number) for name, number in numbers.items()
+    ]
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:

@@ -71,10 +71,9 @@ class Answering:
 
 @dataclass(frozen=True)
 class Parsed:
-    """The answer of a text; None also where there is none.
+    """The answer of a text; else a problem: ``no_json``, ``unfinished``, ``several``, ``not_json``.
 
-    The problem is empty where there is an answer, else ``no_json``, ``unfinished``, ``several``,
-    ``not_json``, or what JSON leaves open (``duplicate_keys``).
+    What JSON leaves open is a problem, too: ``duplicate_keys``.
     """
 
     value: Any = None

@@ -64,14 +64,11 @@ _SPELT: Final[Mapping[str, Mapping[str, bool]]] = {"boolean": {"true": True, "fa
 
 @dataclass(frozen=True)
 class BfclQuestion:
-    """A question with what counts as its answer.
+    """A question with what counts as its answer: a call of the function `expected`.
 
-    Attributes:
-        functions: What may be called: ``name``, ``description`` and ``parameters``, as documented.
-        expected: The name of the function that is to be called.
-        accepted: Per parameter of it the accepted values; ``""`` among them says that the
-            parameter may be left out. The members of an object that is accepted are such lists
-            of values again.
+    `functions` have ``name``, ``description`` and ``parameters``, as documented. `accepted` has the
+    accepted values of each parameter; ``""`` among them says that it may be left out. The members
+    of an object that is accepted are such lists of values again.
     """
 
     id: str
@@ -111,12 +108,11 @@ class FunctionCalling:
 
     def unanswerable(self) -> frozenset[str]:
         """The ids of items whose schema allows no accepted call: data against documentation."""
+        asked = ((id_, one.function, one.accepted) for id_, one in self._questions.items())
         return frozenset(
             id_
-            for id_, question in self._questions.items()
-            if not is_answerable(
-                question.function, question.accepted, argument_schema(question.function)
-            )
+            for id_, function, accepted in asked
+            if not is_answerable(function, accepted, argument_schema(function))
         )
 
 
@@ -201,11 +197,7 @@ def _question(id_: str, asked: Mapping[str, Any], answered: Mapping[str, Any]) -
 
 
 def call_schema(functions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The schema of a call: ``{"name": ..., "arguments": {...}}``, of one of the functions.
-
-    Raises:
-        InputError: A documented type is unknown.
-    """
+    """The schema of a call: ``{"name": ..., "arguments": {...}}``, of one of the functions."""
     calls = (
         {"name": {"const": function["name"]}, "arguments": argument_schema(function)}
         for function in functions
@@ -214,7 +206,7 @@ def call_schema(functions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def argument_schema(function: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a function's arguments, an object that is closed; see `call_schema`."""
+    """The schema of a function's arguments, an object that is closed."""
     return _arguments(function["parameters"])
 
 

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.shrink import Shrinker
@@ -19,8 +19,6 @@ from harness.errors import MaskcourtError, RunDirectoryError
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.overruled import FALSE_REJECTION
 from harness.replay.witness import Witness
-
-_END: Final = "end"
 
 
 class CauseKey(NamedTuple):
@@ -43,8 +41,8 @@ class ProvenStep:
     @property
     def key(self) -> CauseKey:
         """Of its cause."""
-        kind = "never_stops" if self.step.reason == _END else FALSE_REJECTION
         answer, step = self.answer, self.step
+        kind = "never_stops" if step.reason == "end" else FALSE_REJECTION
         return CauseKey(answer.engine, answer.item, kind, step.keyword, step.category)
 
     @property
@@ -77,11 +75,7 @@ def proven_steps(answers: Iterable[ModelAnswer]) -> list[ProvenStep]:
 
 
 def read_causes(run: ImpactRun) -> dict[CauseKey, ShrunkVerdict]:
-    """What is known so far.
-
-    Raises:
-        RunDirectoryError: A line says no cause.
-    """
+    """What is known so far; RunDirectoryError where a line says no cause."""
     causes = {}
     for number, line in enumerate(run.causes.lines(), 1):
         try:

@@ -17,6 +17,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -144,10 +145,9 @@ class Generator:
 
     def _mask(self, text: ModelAnswer) -> Mask | None:
         """The mask after what is written; None where the engine failed."""
-        last = text.tokens[-1] if text.tokens else -1
-        began = time.perf_counter_ns()
-        position = max(len(text.tokens) - 1, 0)
+        last, position = (text.tokens or [-1])[-1], max(len(text.tokens) - 1, 0)
         engine = self._numbers[text.engine]
+        began = time.perf_counter_ns()
         walked = self.panel.walk([engine], [last], position)[engine]
         took = time.perf_counter_ns() - began
         if not len(walked):
@@ -159,8 +159,7 @@ class Generator:
         text.cost.mask.append(mask_ns)
         text.cost.consume.append(consume_ns)
         text.cost.asked.append(took)
-        mask: Mask = walked.masks[0]
-        return mask
+        return cast("Mask", walked.masks[0])
 
 
 def choose(

@@ -28,16 +28,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class Item:
-    """One question of a task.
+    """One question of a task: a conversation up to the model's answer, and the schema of that.
 
-    Attributes:
-        id: Unique within the task, and stable: results of two runs are paired by it.
-        messages: The conversation up to the model's answer.
-        schema: JSON text of the JSON Schema that the answer keeps.
-        tools: What the model may call, in the form that chat templates take (`type` function).
-        group: What the item is an instance of where a task compares conditions; items of one
-            group and different conditions are pairs.
-        condition: Under which condition it is asked, say where the instruction stands.
+    The id is unique within the task, and stable: results of two runs are paired by it. `tools` are
+    what the model may call, as chat templates take it (`type` function). Where a task compares
+    conditions, items of one group and different conditions are pairs.
     """
 
     id: str

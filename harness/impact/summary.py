@@ -30,17 +30,12 @@ _MS: Final = 1e6
 
 @dataclass(frozen=True)
 class CostSummary:
-    """Times in milliseconds; None where nothing was measured.
+    """Mean times in milliseconds; None where nothing was measured.
 
-    Attributes:
-        mask: To consume a token and compute the next mask, inside the engine's host; the mean.
-        asked: The same from outside, the way there and back included.
-        model: A step of the model.
-        texts: How many texts took such a step together.
-        compile: Of a schema, to its first mask.
-        overhead: The time of masks in percent of the model's.
-        whole: By how many percent an answer takes longer, compilations, prompts and the way to
-            the host included.
+    `mask` is to consume a token and compute the next mask, inside the engine's host, `asked` the
+    same from outside; `model` a step of the model, which so many `texts` take together; `compile` is
+    of a schema, to its first mask. `overhead` is the time of masks in percent of the model's,
+    `whole` by how many percent an answer takes longer, all included.
     """
 
     mask: float | None
@@ -66,15 +61,11 @@ class SizeCost:
 class EngineImpact:
     """One engine, or the model without a mask: of its items how many were answered how.
 
-    Attributes:
-        overruled: At how many tokens the mask forbade the model's own choice.
-        rulings: What is known of these, by `RULINGS`.
-        false_rejections: Those that are proven, by what they count as; `NOT_TRACED` where that is
-            not known. `hit_items` have one; `bugs` and `departures` make so many, by id.
-        removed: The probability that the mask forbade, as a mean over the tokens; `proven_mass`,
-            that of the tokens that were proven to be forbidden wrongly; `bug_mass`, of bugs alone.
-        by_size: Times of the half with the smaller schemas, and of the other half; empty where
-            all have one size.
+    `rulings` say what is known of the `overruled` tokens. Proven `false_rejections` are counted by
+    class, or `NOT_TRACED`; `hit_items` have one, `bugs` and `departures` make so many, by id.
+    `removed` is the probability that the mask forbade, as a mean over the tokens; `proven_mass`
+    that of tokens proven to be forbidden wrongly; `bug_mass` of bugs alone. `by_size` has the
+    times of smaller and of larger schemas; empty where all have one size.
     """
 
     items: int
@@ -116,11 +107,7 @@ class Accuracy:
 
 
 def accuracy(run: ImpactRun) -> Accuracy:
-    """How right the answers of a run are, finished or not.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-    """
+    """How right the answers of a run are, finished or not; RunDirectoryError where it is damaged."""
     results = {
         name: {answer.item: answer.correct for answer in answers}
         for name, answers in _by_engine(run).items()
@@ -140,11 +127,7 @@ def accuracy(run: ImpactRun) -> Accuracy:
 
 
 def summarize(run: ImpactRun) -> dict[str, EngineImpact]:
-    """What a run, finished or not, says of each engine, in the order of the run.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-    """
+    """What a run, finished or not, says of each engine, in its order; see `accuracy`."""
     causes = read_causes(run)
     return {name: _impact(answers, causes) for name, answers in _by_engine(run).items()}
 
@@ -161,7 +144,6 @@ def _by_engine(run: ImpactRun) -> dict[str, list[ModelAnswer]]:
 def _impact(
     answers: Sequence[ModelAnswer], causes: Mapping[CauseKey, ShrunkVerdict]
 ) -> EngineImpact:
-    """What the answers of one engine say of it."""
     steps = [step for answer in answers for step in answer.overruled]
     proven = proven_steps(answers)
     shrunk = [causes.get(step.key) for step in proven]
@@ -239,18 +221,12 @@ def _by_size(answers: Sequence[ModelAnswer]) -> tuple[SizeCost, ...]:
     if not sizes or sizes[0] == sizes[-1]:
         return ()
     middle = min(median_low(sizes), max(size for size in sizes if size < sizes[-1]))
-    halves = (
-        [answer for answer in answers if answer.schema_bytes <= middle],
-        [answer for answer in answers if answer.schema_bytes > middle],
-    )
-    return tuple(
-        SizeCost(
-            min(answer.schema_bytes for answer in half),
-            max(answer.schema_bytes for answer in half),
-            len(half),
-            _cost(half),
-        )
-        for half in halves
+    small = [answer for answer in answers if answer.schema_bytes <= middle]
+    large = [answer for answer in answers if answer.schema_bytes > middle]
+    count = len(small)
+    return (
+        SizeCost(sizes[0], sizes[count - 1], count, _cost(small)),
+        SizeCost(sizes[count], sizes[-1], len(large), _cost(large)),
     )
 
 

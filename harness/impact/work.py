@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -52,7 +52,9 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
             identity = _identity(request, task, items, model, engines)
             run = ImpactRun.begin(request.out, identity, _notes(task, items))
             try:
-                _answer(run, request, task, items, model, lane, line)
+                generator = Generator(model, lane.panel, request.how)
+                answering = Answering(task, generator, lane.judge)
+                answering.run(run, items, _progress(items, line))
                 if request.bugs:
                     _trace(run, request, items, model, lane, line)
             except KeyboardInterrupt as error:
@@ -84,16 +86,8 @@ def _identity(
     }
 
 
-def _answer(
-    run: ImpactRun,
-    request: ImpactRequest,
-    task: Task,
-    items: Sequence[Item],
-    model: TransformersModel,
-    lane: Lane,
-    line: LiveLine,
-) -> None:
-    generator = Generator(model, lane.panel, request.how)
+def _progress(items: Sequence[Item], line: LiveLine) -> Callable[[int, int], None]:
+    """Shows how many items are answered, and about how long the rest takes."""
     began = time.monotonic()
 
     def progress(done: int, answered: int) -> None:
@@ -104,11 +98,10 @@ def _answer(
             left = f"about {room} left"
         line.update(done, left)
         if line.is_due() or done == len(items):
-            line.plain(
-                ", ".join(filter(None, (f"{done}/{len(items)} items", f"{took:.0f} s", left)))
-            )
+            known = f"{done}/{len(items)} items", f"{took:.0f} s", left
+            line.plain(", ".join(filter(None, known)))
 
-    Answering(task, generator, lane.judge).run(run, items, progress)
+    return progress
 
 
 def _trace(
