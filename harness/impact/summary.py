@@ -33,8 +33,8 @@ class CostSummary:
     """Mean times in milliseconds; None where nothing was measured.
 
     `mask` is to consume a token and compute the next mask, inside the engine's host, `asked` the
-    same from outside; `model` a step of the model, which so many `texts` take together; `compile` is
-    of a schema, to its first mask. `overhead` is the time of masks in percent of the model's,
+    same from outside; `model` a step of the model, which so many `texts` take together; `compile`
+    is of a schema, to its first mask. `overhead` is the time of masks in percent of the model's,
     `whole` by how many percent an answer takes longer, all included.
     """
 
@@ -107,7 +107,7 @@ class Accuracy:
 
 
 def accuracy(run: ImpactRun) -> Accuracy:
-    """How right the answers of a run are, finished or not; RunDirectoryError where it is damaged."""
+    """How right the answers of a run are, finished or not; RunDirectoryError if it is damaged."""
     results = {
         name: {answer.item: answer.correct for answer in answers}
         for name, answers in _by_engine(run).items()
