@@ -131,7 +131,12 @@ _SENTENCES = {"accepts": _accepted, "forbids": _forbidden}
 
 def schemas(count: int) -> str:
     """So many schemas."""
-    return f"{count:,} schema" + ("" if count == 1 else "s")
+    return plural(count, "schema")
+
+
+def plural(count: int, noun: str) -> str:
+    """So many of what a noun names."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def example_text(column: str, example: Mapping[str, Any] | None) -> str:

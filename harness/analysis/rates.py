@@ -82,11 +82,9 @@ Bools = npt.NDArray[np.bool_]
 class SchemaFlags:
     """What some kinds of bugs of one engine make of the schemas, shape ``(cases,)`` each.
 
-    Attributes:
-        worst: The index in `WORST_FIRST` of the worst bug; beyond its end where there is none.
-        lone: The token that alone is wrong, -1 where there is none or more than one.
-        by_format: Whether all that is wrong rests on `format` alone.
-        among_engines: Whether there is a bug to which not the challenger alone led.
+    `worst` is the index in `WORST_FIRST` of the worst bug, beyond its end where there is none;
+    `lone` the token that alone is wrong, or -1; `by_format` whether all rests on ``format`` alone;
+    `among_engines` whether there is a bug to which not the challenger alone led.
     """
 
     worst: npt.NDArray[np.int64]
@@ -146,12 +144,10 @@ class Rates:
     def share_with_bug(self, engine: int) -> dict[str, Any]:
         """The share of schemas with a bug of one engine, by kind, as JSON.
 
-        Each of `KINDS_OF` and ``other`` has ``cases``, ``of`` (cases), ``value``, of its 95%
-        interval ``low``, ``high`` and ``interval``, the method; ``severity`` (the cases by their
-        worst bug), ``by_format`` (those in which all bugs rest on ``format`` alone),
-        ``among_engines`` (those with a bug to which not the challenger alone led),
-        ``several_tokens`` (those with more than one wrong token) and ``lone_token``: the token
-        that alone is wrong in most ``cases``, its id and its ``bytes``.
+        With the 95% interval, and of the cases those by their worst bug (``severity``), those in
+        which all bugs rest on ``format`` alone (``by_format``), those with a bug to which not the
+        challenger alone led (``among_engines``), those with ``several_tokens`` that are wrong, and
+        the ``lone_token`` that alone is wrong in most.
         """
         judged = self.stored.judged_positions(engine) > 0
         flags = {name: some[engine] for name, some in self.flags.items()}
@@ -183,11 +179,9 @@ class Rates:
     def per_million(self, engine: int) -> dict[str, Any]:
         """Bugs per million mask decisions of one engine, by kind, as JSON.
 
-        Each of `KINDS_OF` has ``bugs`` (proven), ``scaled`` (those, scaled to all disputed tokens
-        where the run was capped), ``by_format`` (of the scaled, those that rest on ``format``
-        alone), ``decisions``, ``value``, and of its 95% interval ``low``, ``high`` and
-        ``interval``, the method. `decisions` and what follows from it are None where the run does
-        not say how large its vocabulary is.
+        ``bugs`` are proven, ``scaled`` to all disputed tokens where the run was capped; of the
+        scaled, ``by_format`` rest on ``format`` alone. ``decisions`` and what follows from them are
+        None where the run does not say how large its vocabulary is.
         """
         positions = self.stored.judged_positions(engine)
         judged, size = positions > 0, self.stored.size
@@ -225,12 +219,10 @@ class Rates:
     def compared(self) -> list[dict[str, Any]]:
         """All pairs of engines by kind, as JSON, those by what a model meets first.
 
-        Of each ``kind``, ``counted`` (which bugs: ``met``, ``met_without_format`` or ``all``),
-        ``first``, ``second``; ``schemas`` (with a position on which both were judged), ``both``,
-        ``only_first`` and ``only_second`` (those with a bug); ``difference`` (of the shares), of
-        its 95% interval ``low`` and ``high``; ``p`` (McNemar's), ``p_holm`` (corrected for as many
-        pairs), and ``apart``, whether they can be told apart. Where the cases are no sample the
-        last five are None.
+        ``counted`` says which bugs: ``met``, ``met_without_format`` or ``all``; ``schemas`` have a
+        position on which both were judged; ``difference`` is of the shares, with its 95% interval;
+        ``p`` is McNemar's, ``p_holm`` corrected for as many pairs, ``apart`` whether they can be
+        told apart. Where the cases are no sample the last five are None.
         """
         stored = self.stored
         bugs = stored.arrays(

@@ -7,6 +7,7 @@ are the tally's; `harness.report.terminal` has the tables behind them.
 from __future__ import annotations
 
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -21,7 +22,7 @@ from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
 from harness.render.table import Column, Table
 from harness.render.terminal import for_terminal, print_lines
-from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained, listed, words
+from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained, listed, state, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
@@ -75,7 +76,12 @@ def print_digest(
     engines = tally["engines"]
     pairs = _cut(_in_pairs(tally["pairs"]))
     problems = [
-        *(line for name, one in engines.items() for line in _backends(name, one["backends"])),
+        *(
+            line
+            for name, one in engines.items()
+            if len(one["backends"]) > 1
+            for line in _cut(f"{name} had schemas taken by {listed(one['backends'])}")
+        ),
         *(one for name in engines for one in _problems(name, reasons.get(name, {}))),
     ]
     closing = [part for line in _closing(stored, tally, path, bugs) for part in _cut(line)]
@@ -139,11 +145,10 @@ def _answer(
     shares = engine["share_with_bug"]
     share, of = shares["any"], shares["any"]["of"]
     named = with_version(name, engine["version"])
-    text = f"{named} compiles {compiled:,} of {schemas(given)}"
-    if not of:
-        yield from _cut(f"{text}; judged on none along a walk")
-    else:
-        yield from _cut(f"{text}{_far(engine['judged'])}; {_wrong(share, alone)}")
+    text, judged = f"{named} compiles {compiled:,} of {schemas(given)}", engine["judged"]
+    if of and judged["broke_off"]:
+        text += f", walks {judged['bytes'] / judged['of']:.0%} of their texts"
+    yield from _cut(f"{text}; {_wrong(share, alone) if of else 'judged on none along a walk'}")
     if bugs is not None or not of:
         return
     for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True):
@@ -154,13 +159,6 @@ def _answer(
         yield from _cut(f"  {_PHRASES[kind]}: {count}{more}")
     if other := shares["other"]["cases"]:
         yield f"  other errors (dead ends, …): {other:,} of {of:,} walked"
-
-
-def _far(judged: Mapping[str, Any]) -> str:
-    """How much of its references was walked, where that is not all."""
-    if not judged["broke_off"]:
-        return ""
-    return f", walks {judged['bytes'] / judged['of']:.0%} of their texts"
 
 
 def _wrong(share: Mapping[str, Any], alone: bool) -> str:
@@ -191,13 +189,6 @@ def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
     return f"In pairs, where both were judged, wrong alone: {'; '.join(told)}{more}"
 
 
-def _backends(name: str, taken: Mapping[str, int]) -> Iterator[str]:
-    """Which backend of a server took how many schemas, where there are several."""
-    if len(taken) > 1:
-        shown = ", ".join(f"{backend} {count:,}" for backend, count in taken.items())
-        yield from _cut(f"{name} had schemas taken by {shown}")
-
-
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Refusals, failures and warnings of an engine grouped by their reasons."""
     for outcome, phrase in _PROBLEMS.items():
@@ -224,7 +215,13 @@ def _reason(row: Mapping[str, Any]) -> str:
 
 def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     """One row for each case, one column for each engine."""
-    bugs = _bugs(stored)
+    bugs: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
+    for row in stored.rows(
+        """SELECT case_row, engine, kind, count(*) AS n FROM verdicts
+        WHERE class = 'bug' AND kind IN $1 GROUP BY ALL ORDER BY ALL""",
+        [kind for kind in ERRORS if kind not in LEGAL],
+    ):
+        bugs[row["case_row"], row["engine"]][row["kind"]] = row["n"]
     outcomes = {
         (row["case_row"], row["engine"]): row["outcome"]
         for row in stored.rows(
@@ -259,18 +256,6 @@ def _cell(bugs: Mapping[str, int]) -> str:
     return ", ".join(parts) or "no error found"
 
 
-def _bugs(stored: StoredRun) -> dict[tuple[int, int], dict[str, int]]:
-    """Proven bugs by case and engine, then by kind."""
-    out: dict[tuple[int, int], dict[str, int]] = {}
-    for row in stored.rows(
-        """SELECT case_row, engine, kind, count(*) AS n FROM verdicts
-        WHERE class = 'bug' AND kind IN $1 GROUP BY ALL ORDER BY ALL""",
-        [kind for kind in ERRORS if kind not in LEGAL],
-    ):
-        out.setdefault((row["case_row"], row["engine"]), {})[row["kind"]] = row["n"]
-    return out
-
-
 def _closing(
     stored: StoredRun, tally: Mapping[str, Any], path: str, bugs: BugList | None
 ) -> Iterator[str]:
@@ -290,10 +275,7 @@ def _closing(
     if spent := stored.one(budget)["n"]:
         cases = "1 case used up its" if spent == 1 else f"{spent:,} cases used up their"
         yield f"{cases} budget (--case-budget); what was proven before counts"
-    if tally["harness_errors"]:
-        yield f"ERRORS OF THE HARNESS ITSELF: {tally['harness_errors']} cases; see cases.parquet"
-    if not tally["finished"]:
-        yield "this run is not finished: the same command goes on with it"
+    yield from state(tally)
     if bugs is not None and bugs.verdicts:
         yield explained(bugs)
     yield f"run: {stored.run.path}"

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from harness.analysis.matrix import COLUMNS, example_text
+from harness.analysis.matrix import COLUMNS, example_text, plural
 from harness.analysis.statistics import NO_SAMPLE
 from harness.analysis.stored import IN_WORDS, SEVERITIES
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import Bug, BugList
 from harness.printable import printable
-from harness.render.table import Column, Table
+from harness.render.table import Column, Table, plain
 from harness.render.terminal import print_lines, print_table
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
@@ -204,22 +204,16 @@ def three_digits(number: float) -> str:
 def _errors(engines: Summary) -> Table:
     rows = []
     for name, engine in engines.items():
-        others = {kind: one for kind, one in engine["other_kinds"].items() if one["tokens"]}
-        main = {kind: engine[plural] for plural, kind in MAIN_KINDS.items()}
-        plurals = {kind: plural for plural, kind in MAIN_KINDS.items()}
+        main = {plural: (kind, engine[plural]) for plural, kind in MAIN_KINDS.items()}
+        others = engine["other_kinds"].items()
+        main |= {kind: (kind, counts) for kind, counts in others if counts["tokens"]}
         label = f"{name} {engine['version']}, {engine['judged']['cases']:,} judged"
-        for kind, counts in {**main, **others}.items():
-            row = {"engine": label, "verdict": words(plurals.get(kind, kind))}
-            row |= {"format": counts.get("by_format", ""), "cases": counts["cases"]}
-            rows.append({**row, **engine["by_class"][kind]})
+        for title, (kind, counts) in main.items():
+            row = {"engine": label, "verdict": words(title), "cases": counts["cases"]}
+            rows.append({**row, "format": counts.get("by_format", ""), **engine["by_class"][kind]})
     return Table.of(
         "Proven errors of walks (lower bounds: a completion proves each of them)",
-        [
-            _engine(18, group=True),
-            Column("verdict", fold=False),
-            *_class_columns(),
-            *_numbers("format", "cases"),
-        ],
+        [_engine(18, group=True), *_class_columns(), *_numbers("format", "cases")],
         rows,
         "false acceptances: the engine allowed a text that is invalid under the schema\n"
         "false rejections: it forbade a token that leads to a valid text\n"
@@ -231,7 +225,8 @@ def _errors(engines: Summary) -> Table:
 
 
 def _class_columns() -> list[Column]:
-    return [Column(name, title, align="right", fold=False) for name, title in _CLASSES.items()]
+    classes = [Column(one, title, align="right", fold=False) for one, title in _CLASSES.items()]
+    return [Column("verdict", fold=False), *classes]
 
 
 def _texts(engines: Summary, unit: str, title: str) -> Table:
@@ -246,10 +241,7 @@ def _texts(engines: Summary, unit: str, title: str) -> Table:
             rows.append({**counts, **row, "format": by_format})
     return Table.of(
         f"Proven errors on {title}",
-        [
-            *(_engine(14, group=True), Column("verdict", fold=False), *_class_columns()),
-            *_numbers("of", "format", "cases"),
-        ],
+        [_engine(14, group=True), *_class_columns(), *_numbers("of", "format", "cases")],
         rows,
         f"false acceptances: of so many invalid {unit}, those let through\n"
         f"false rejections: of so many valid {unit}, those refused",
@@ -325,7 +317,7 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
     ):
         if rows := engine["why"][kind]:
             shown = ", ".join(
-                f"{row[column] or '?'} ({row['tokens']:,} in {_plural(row['cases'], 'case')})"
+                f"{row[column] or '?'} ({row['tokens']:,} in {plural(row['cases'], 'case')})"
                 for row in rows[:_TOP]
             )
             more = f", and {len(rows) - _TOP} more" if len(rows) > _TOP else ""
@@ -334,7 +326,7 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
     if judged["broke_off"]:
         yield (
             f"{name} was walked along {percent(judged['bytes'] / judged['of'])} of its references'"
-            f" bytes: {judged['broke_off']:,} of {_plural(judged['walks'], 'walk')} broke off"
+            f" bytes: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')} broke off"
         )
     accepted, rejected = (engine[plural] for plural in MAIN_KINDS)
     severity = engine["severity"][FALSE_REJECTION.name]
@@ -366,7 +358,7 @@ def _open(engines: Summary) -> Iterator[str]:
 def _notes(summary: Summary, path: str) -> Iterator[str]:
     seconds = "" if summary["seconds"] is None else f", {summary['seconds']:,.0f} s"
     yield (
-        f"{_plural(summary['cases'], 'case')}, {summary['walked']:,} walked,"
+        f"{plural(summary['cases'], 'case')}, {summary['walked']:,} walked,"
         f" {summary['positions']:,} positions, {summary['disputed_tokens']:,} disputed tokens"
         f" ({summary['resolved_tokens']:,} resolved){seconds}"
     )
@@ -387,27 +379,32 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
             excluded = ", in which it was not judged" if what in EXCLUDING else ""
             yield (
                 f"fault of an adapter, no bug of {name}: {ADAPTER_FAULTS[what]}, in"
-                f" {_plural(many, 'case')}{excluded}"
+                f" {plural(many, 'case')}{excluded}"
             )
     if summary["set_aside"]:
         yield f"set aside: {listed(summary['set_aside'])}"
     if (made := summary["generated"])["instances"]:
         yield (
-            f"made of schemas: {_plural(made['instances'], 'instance')};"
-            f" {_plural(made['cases'], 'case')} without a valid one walked along them"
+            f"made of schemas: {plural(made['instances'], 'instance')};"
+            f" {plural(made['cases'], 'case')} without a valid one walked along them"
         )
     if (wrong := summary["mislabelled"])["instances"]:
         yield (
-            f"wrong labels: {_plural(wrong['instances'], 'instance')} in"
-            f" {_plural(wrong['cases'], 'case')}; what both validators say counts"
+            f"wrong labels: {plural(wrong['instances'], 'instance')} in"
+            f" {plural(wrong['cases'], 'case')}; what both validators say counts"
         )
     if summary["formats"] == ANNOTATION:
         yield "formats are annotations in this run: a text is never invalid for its format"
+    yield from state(summary)
+    yield f"run: {path}"
+
+
+def state(summary: Summary) -> Iterator[str]:
+    """What went wrong in the harness itself, and whether the run goes on."""
     if summary["harness_errors"]:
         yield f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"
     if not summary["finished"]:
         yield "this run is not finished: the same command goes on with it"
-    yield f"run: {path}"
 
 
 def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> None:
@@ -425,29 +422,21 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
         names = (found["by"], "engine", "kind", "class", "evidence")
         by_format = ["by_format"] if any(row.get("by_format") for row in rows) else []
         units = ["tokens", *by_format, "cases"]
-    whole, worded = ("kind", "class", "evidence"), ("kind", "severity", "reason")
-    columns = [
-        Column(
-            name,
-            name.replace("_", "-"),
-            shown=_words_or_dash if name in worded else _or_dash,
-            fold=name not in whole,
-        )
-        for name in names
-    ]
+    columns = []
+    for name in names:
+        shown = _words if name in ("kind", "severity", "reason") else plain
+        fold = name not in ("kind", "class", "evidence")
+        columns.append(Column(name, name.replace("_", "-"), shown=shown, fold=fold))
     filled = [{"by_format": None, **row} for row in rows[:_ROWS]]
-    print_table(Table.of(title, [*columns, *units], filled), console)
+    dashed = [{name: None if one == "" else one for name, one in row.items()} for row in filled]
+    print_table(Table.of(title, [*columns, *units], dashed), console)
     if len(rows) > _ROWS:
         print_lines([f"and {len(rows) - _ROWS:,} more rows; --json lists all"], console)
     print_lines([f"run: {path}"], console)
 
 
-def _words_or_dash(name: str) -> str:
-    return _or_dash(words(name))
-
-
-def _or_dash(text: str) -> str:
-    return text or "-"
+def _words(cell: str | None) -> str:
+    return words(cell or "")
 
 
 def words(name: str) -> str:
@@ -458,7 +447,3 @@ def words(name: str) -> str:
 def listed(counts: Mapping[str, int]) -> str:
     """Counts by name, in words."""
     return ", ".join(f"{words(name)} {count:,}" for name, count in counts.items())
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
