@@ -21,7 +21,23 @@ if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
 
 
-class ReplayedMatcher(LeadingMatcher):
+class EndingMatcher(LeadingMatcher):
+    """A matcher that keeps itself whether it has ended, after which it allows nothing."""
+
+    _ended = False
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        if self._ended:
+            out[:] = 0
+        else:
+            self._write(out)
+
+    def _write(self, out: Mask) -> None:
+        """Write the mask of a state before the end."""
+
+
+class ReplayedMatcher(EndingMatcher):
     """A library's state that cannot be copied: a clone's is made again when it is wanted.
 
     Where the library knows one end of sequence the others mean the same.
@@ -31,7 +47,6 @@ class ReplayedMatcher(LeadingMatcher):
         self._start, self._vocabulary = start, vocabulary
         self._made: Any = None
         self._consumed: tuple[int, ...] = ()
-        self._ended = False
 
     @property
     def native(self) -> Any:
@@ -45,10 +60,7 @@ class ReplayedMatcher(LeadingMatcher):
 
     def mask(self, out: Mask) -> None:
         """See `harness.protocol.Matcher.mask`."""
-        if self._ended:
-            out[:] = 0
-            return
-        self._write(out)
+        super().mask(out)
         if len(self._vocabulary.eos_ids) > 1 and allows(out, self._vocabulary.eos):
             np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
 

@@ -64,11 +64,7 @@ class DotJSONEngine:
         )
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text.
-
-        Raises:
-            Refused: With the library's exception.
-        """
+        """A matcher at the start of a text; raises `Refused` with the library's exception."""
         try:
             index = self._library.Index(schema, self._vocabulary, disallow_whitespace=self._compact)
         except Exception as error:

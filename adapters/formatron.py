@@ -22,7 +22,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from harness.protocol import ONLY_CONFIG, EngineInfo, LeadingMatcher, Mask, Option, Refused, copied
+from adapters._shared import EndingMatcher
+from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, copied
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -93,12 +94,7 @@ class FormatronEngine:
         )
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text, its first mask computed.
-
-        Raises:
-            Refused: With the library's exception.
-            RuntimeError: The library panicked.
-        """
+        """A matcher with its first mask computed; raises `Refused`, or as `consume` does."""
         value = json.loads(schema)
         if isinstance(value, dict):
             value = {"$id": _ID, "$schema": _DRAFT, **value}
@@ -124,22 +120,19 @@ class FormatronEngine:
         return b"" if token is None else self._ids.ordinary[token]
 
 
-class _Matcher(LeadingMatcher):
+class _Matcher(EndingMatcher):
     """An `Engine` of kbnf."""
 
     def __init__(self, engine: Any, vocabulary: Vocabulary) -> None:
         self._engine = engine
         self._ids = vocabulary
-        self._ended = False
 
-    def mask(self, out: Mask) -> None:
+    def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library panics."""
-        out[:] = 0
-        if self._ended:
-            return
         if self._engine.is_finished():
             out[:] = self._ids.eos_mask
             return
+        out[:] = 0
         with _panics():
             self._engine.compute_allowed_token_ids()
             self._engine.fill_torch_bitmask(out.ctypes.data)

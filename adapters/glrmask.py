@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from adapters._shared import EndingMatcher
 from harness.protocol import (
     CONFIG,
     EngineInfo,
-    LeadingMatcher,
     Library,
     LibraryCalls,
     Mask,
@@ -86,11 +86,7 @@ class GLRMaskEngine:
         self._ends = glrmask.TokenSet(list(vocabulary.eos_ids))
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text.
-
-        Raises:
-            Refused: With the library's message.
-        """
+        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return _Matcher(self._constraint(schema), self._ids)
 
     def library(self, schema: str) -> Library:
@@ -113,7 +109,7 @@ class GLRMaskEngine:
         return [None] * len(ids)
 
 
-class _Matcher(LeadingMatcher):
+class _Matcher(EndingMatcher):
     """A `ConstraintState`, which is copied where a token may be refused without being lost."""
 
     def __init__(self, constraint: Any, vocabulary: Vocabulary) -> None:
@@ -121,13 +117,9 @@ class _Matcher(LeadingMatcher):
         self._vocabulary = vocabulary
         self._state = constraint.start()
         self._consumed: tuple[int, ...] = ()
-        self._ended = False
 
-    def mask(self, out: Mask) -> None:
-        if self._ended:
-            out[:] = 0
-        else:
-            self._state.fill_mask(out.view(np.int32))
+    def _write(self, out: Mask) -> None:
+        self._state.fill_mask(out.view(np.int32))
 
     def consume(self, token: int) -> bool:
         if self._ended or not 0 <= token < self._vocabulary.size:

@@ -137,13 +137,9 @@ class LlamaCppEngine:
         self._check_layout()
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text, its first mask computed.
+        """A matcher with its first mask computed; raises as `_converted` does.
 
         What the converter warns about is printed to standard error.
-
-        Raises:
-            Refused: With the message of the converter, or of the parser of its grammar.
-            MemoryError: The converter ran out of memory, which it throws like a refusal.
         """
         grammar = _Grammar(self, _converted(self.functions, self.native, schema))
         start = grammar.here()

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import MaskFirst
+from adapters._shared import EndingMatcher, MaskFirst
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     SEPARATED,
     SEPARATORS,
     EngineInfo,
-    LeadingMatcher,
     Library,
     LibraryCalls,
     Mask,
@@ -143,12 +142,9 @@ class LLGuidanceEngine:
                 )
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text, its first mask computed.
+        """A matcher with its first mask computed; raises `Refused` with the library's message.
 
         What the library warns about is printed to standard error.
-
-        Raises:
-            Refused: With the library's message.
         """
         native = self._started(self._grammar(schema, self._json_options), self._tokenizer)
         if hasattr(native, "get_grammar_warnings"):
@@ -233,7 +229,7 @@ class _Ids:
         return [*asked, self.eos] if ends else asked
 
 
-class _Matcher(LeadingMatcher):
+class _Matcher(EndingMatcher):
     """An `LLMatcher`, kept from ever being asked to take a token that it refuses.
 
     The end of sequence is never consumed by the library: `is_accepting` says whether it may be.
@@ -242,13 +238,9 @@ class _Matcher(LeadingMatcher):
     def __init__(self, native: Any, ids: _Ids) -> None:
         self.native, self._ids = native, ids
         self._words = ids.words
-        self._ended = False
 
-    def mask(self, out: Mask) -> None:
+    def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library is at a limit; the matcher is of no more use."""
-        if self._ended:
-            out[:] = 0
-            return
         self.native.unsafe_compute_mask_ptr(out.ctypes.data, out.nbytes)
         self._raise_error()
         if len(self._ids.eos_ids) > 1 and allows(out, self._ids.eos):

@@ -30,11 +30,11 @@ from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from adapters._shared import EndingMatcher
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     EngineInfo,
-    LeadingMatcher,
     Mask,
     Option,
     Refused,
@@ -127,11 +127,7 @@ class LMFormatEnforcerEngine:
         self._first = {"alphabet": alphabet} if shipped else {}
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text, its first mask computed.
-
-        Raises:
-            Refused: With the library's exception.
-        """
+        """A matcher with its first mask computed; raises `Refused` with the library's exception."""
         from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
 
         kept = self._library.JsonSchemaParser._Context.regex_parser_cache  # noqa: SLF001
@@ -161,7 +157,7 @@ class LMFormatEnforcerEngine:
         ]
 
 
-class _Matcher(LeadingMatcher):
+class _Matcher(EndingMatcher):
     """A state of the library's parser, and the bytes that are no character yet."""
 
     def __init__(self, states: _States, state: _State, texts: Mapping[int, str]) -> None:
@@ -169,14 +165,10 @@ class _Matcher(LeadingMatcher):
         self._state = state
         self._texts = texts
         self._rest = b""
-        self._ended = False
 
-    def mask(self, out: Mask) -> None:
+    def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library fails, to allow nothing but the end from there."""
-        if self._ended:
-            out[:] = 0
-        else:
-            out[:] = self._states.mask(self._state)
+        out[:] = self._states.mask(self._state)
 
     def consume(self, token: int) -> bool:
         if self._ended or not self._allows(token):

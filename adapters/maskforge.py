@@ -78,11 +78,7 @@ class MaskforgeEngine:
         self._ids = vocabulary
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text.
-
-        Raises:
-            Refused: With the library's code and message, and what it says of which keyword.
-        """
+        """A matcher; raises `Refused` with the library's words about the keyword."""
         return _Matcher(self._bound(schema).start_session, self._ids, self._error)
 
     def library(self, schema: str) -> Library:

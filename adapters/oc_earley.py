@@ -43,11 +43,7 @@ class OCEarleyEngine:
         self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, self._ids)
 
     def compile(self, schema: str) -> ReplayedMatcher:
-        """A matcher at the start of a text.
-
-        Raises:
-            Refused: With the library's message.
-        """
+        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return ReplayedMatcher(self._started(schema, 0), self._all)
 
     def library(self, schema: str) -> Library:

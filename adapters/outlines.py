@@ -93,11 +93,7 @@ class OutlinesEngine:
         self._library = (_FirstLibrary if first else _Library)(vocabulary.eos, by_key)
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text.
-
-        Raises:
-            Refused: With the library's message.
-        """
+        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return self._start(self._index(schema))
 
     def library(self, schema: str) -> Library:

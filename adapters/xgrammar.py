@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import MaskFirst
+from adapters._shared import EndingMatcher, MaskFirst
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     SEPARATED,
     SEPARATORS,
     EngineInfo,
-    LeadingMatcher,
     Library,
     LibraryCalls,
     Mask,
@@ -135,12 +134,7 @@ class XGrammarEngine:
         self._named, self._ends = named, vocabulary.eos_ids
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text.
-
-        Raises:
-            Refused: With the library's message.
-            MemoryError: The library ran out of memory, which it reports like a refusal.
-        """
+        """A matcher; raises `Refused`, or MemoryError, which the library reports likewise."""
         return self._start(self._grammar(schema))
 
     def library(self, schema: str) -> Library:
@@ -213,18 +207,15 @@ class _Ids:
         return cls(set_bits(possible, vocabulary.words), bytes(kinds))
 
 
-class _Matcher(LeadingMatcher):
+class _Matcher(EndingMatcher):
     """A `GrammarMatcher` that is copied by its own `fork`."""
 
     def __init__(self, native: Any, ids: _Ids) -> None:
         self.native, self._ids = native, ids
         self._words = len(ids.possible)
-        self._ended = False
 
-    def mask(self, out: Mask) -> None:
-        if self._ended:  # the library raises when it is asked for a mask after the end
-            out[:] = 0
-        elif self._fill(out):
+    def _write(self, out: Mask) -> None:
+        if self._fill(out):
             # Bits beyond the vocabulary come out set where the mask is nearly full.
             np.bitwise_and(out, self._ids.possible, out=out)
         else:
