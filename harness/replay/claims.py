@@ -25,30 +25,25 @@ _DIGITS = frozenset(b"0123456789")
 
 @dataclass(frozen=True)
 class Repetition:
-    """What engines and validators did when verdicts were repeated.
-
-    Attributes:
-        probed: By trace; the status where the engine failed.
-        closed: For dead ends without an empty mask, whether no way from there leads to an end.
-        rulings: By text, of both validators.
-    """
+    """What engines and validators did when verdicts were repeated."""
 
     probed: Mapping[Trace, Probed | str]
+    """The status where the engine failed."""
     closed: Mapping[Trace, bool | str]
+    """For dead ends without an empty mask, whether no way from there leads to an end."""
     rulings: Mapping[bytes, rulings.Ruling]
 
 
 def traces(one: Witness) -> list[Trace]:
     """Which engine must follow which tokens to repeat a verdict."""
-    along: list[Trace] = [(one.accepting_engine or one.engine, one.tokens)]
-    if one.kind in REJECTIONS:
-        along = along if one.accepting_engine else []
-        along.append((one.engine, (*one.before, one.token)))
-    return along
+    whole = (one.accepting_engine or one.engine, one.tokens)
+    if one.kind not in REJECTIONS:
+        return [whole]
+    return [whole] * bool(one.accepting_engine) + [(one.engine, (*one.before, one.token))]
 
 
 def searches(one: Witness) -> list[Trace]:
-    """Behind which tokens an engine must be searched for any way to an end."""
+    """After which tokens an engine must be searched for any way to an end."""
     return [(one.engine, (*one.before, one.token))] if one.reason == NO_END else []
 
 
@@ -57,19 +52,18 @@ def difference(one: Witness, repetition: Repetition, vocabulary: Vocabulary) -> 
     for trace in traces(one):
         if isinstance(word := repetition.probed[trace], str):
             return f"{trace[0]} {word}"
-    match one.kind:
-        case kind if kind in REJECTIONS:
-            wrong = _not_rejected(one, repetition)
-        case _ if one.reason == NO_END:
-            wrong = _not_closed(one, repetition)
-        case "dead_end":
-            wrong = _not_dead(one, repetition)
-        case "mask_consume_mismatch":
-            wrong = _not_violated(one, repetition)
-        case "unbounded_repetition":
-            wrong = _not_whole(one, repetition) or _not_endless(one, vocabulary)
-        case _:
-            wrong = _not_whole(one, repetition)
+    if one.kind in REJECTIONS:
+        wrong = _not_rejected(one, repetition)
+    elif one.kind == "mask_consume_mismatch":
+        wrong = _not_violated(one, repetition)
+    else:
+        wrong = _not_whole(one, repetition)
+        if one.reason == NO_END:
+            wrong = wrong or _not_closed(one, repetition)
+        elif one.kind == "dead_end" and not _probed(one, repetition).empty:
+            wrong = wrong or f"the mask of {one.engine} is not empty there"
+        elif one.kind == "unbounded_repetition":
+            wrong = wrong or _not_endless(one, vocabulary)
     return wrong or _other_ruling(one, repetition)
 
 
@@ -99,19 +93,11 @@ def _not_rejected(one: Witness, repetition: Repetition) -> str:
     return ""
 
 
-def _not_dead(one: Witness, repetition: Repetition) -> str:
-    if (wrong := _not_whole(one, repetition)) or _probed(one, repetition).empty:
-        return wrong
-    return f"the mask of {one.engine} is not empty there"
-
-
 def _not_closed(one: Witness, repetition: Repetition) -> str:
     closed = repetition.closed[searches(one)[0]]
-    if (wrong := _not_whole(one, repetition)) or closed is True:
-        return wrong
     if isinstance(closed, str):
         return f"{one.engine} {closed}"
-    return f"it is not so that no way of {one.engine} there leads to an end"
+    return "" if closed else f"it is not so that no way of {one.engine} there leads to an end"
 
 
 def _not_violated(one: Witness, repetition: Repetition) -> str:
@@ -135,12 +121,11 @@ def _not_endless(one: Witness, vocabulary: Vocabulary) -> str:
 
 
 def _other_ruling(one: Witness, repetition: Repetition) -> str:
-    claim = one.claim
-    if claim.ruling is None:
+    if (claim := one.claim).ruling is None:
         return ""
     ruling = repetition.rulings[one.text]
     if ruling.verdict != claim.ruling:
         return f"the validators say {rulings.VERDICTS[ruling.verdict]}"
-    if claim.reason and ruling.reason != claim.reason:
-        return f"the text is invalid, but not because it is {claim.reason.replace('_', ' ')}"
-    return ""
+    other = claim.reason and ruling.reason != claim.reason
+    because = claim.reason.replace("_", " ")
+    return f"the text is invalid, but not because it is {because}" if other else ""

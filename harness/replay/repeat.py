@@ -42,7 +42,7 @@ _BATCH = 2048
 """Verdicts that are repeated at a time."""
 
 _TOKENS = 8192
-"""Tokens that an engine follows in one request, which has a limit of time."""
+"""Tokens that an engine follows in one request, about; a request has a limit of time."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,9 @@ class Replayed:
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
-        one = self.witness
-        return {
-            **one.row(),
-            "token": one.token,
-            "text": one.text.decode("utf-8", "backslashreplace"),
-            "agrees": self.agrees,
-            "difference": self.difference,
-        }
+        text = self.witness.text.decode("utf-8", "backslashreplace")
+        about = {**self.witness.row(), "token": self.witness.token, "text": text}
+        return {**about, "agrees": self.agrees, "difference": self.difference}
 
 
 def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]:
@@ -151,9 +146,8 @@ class _Again:
         numbers = [self._numbers[name] for name in new]
         outcomes = self._lane.panel.compile(self._case.schema, numbers) if new else {}
         for name, number in zip(new, numbers, strict=True):
-            outcome = outcomes[number]
-            broken = f"does not compile the schema again: {outcome.status}"
-            self._broken[name] = "" if isinstance(outcome, Compiled) else broken
+            broken = f"does not compile the schema again: {outcomes[number].status}"
+            self._broken[name] = "" if isinstance(outcomes[number], Compiled) else broken
 
     def _closed(self, engine: str, tokens: Sequence[int]) -> bool | str:
         """Whether an engine has no way to an end after these tokens."""
@@ -178,24 +172,16 @@ class _Again:
 
 def _portions(along: Sequence[Trace]) -> Iterator[list[Trace]]:
     """Traces in lists of not too many tokens together."""
-    some: list[Trace] = []
-    size = 0
-    for trace in along:
-        if some and size + len(trace[1]) > _TOKENS:
-            yield some
-            some, size = [], 0
-        some.append(trace)
-        size += len(trace[1])
-    if some:
-        yield some
+    sizes = itertools.accumulate(len(tokens) for _, tokens in along)
+    numbered = zip(along, sizes, strict=True)
+    for _, some in itertools.groupby(numbered, key=lambda pair: pair[1] // _TOKENS):
+        yield [trace for trace, _ in some]
 
 
 def same_engines(
     present: Mapping[str, EngineMetadata | EngineInfo], stored: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Hold engines to those that a run was made with.
-
-    Options that adapters had not yet have their defaults, since the run's specs do not name them.
+    """Hold engines to those that a run was made with; options that are newer have their defaults.
 
     Raises:
         UsageError: One is installed in another version, or has other options.

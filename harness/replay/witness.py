@@ -24,17 +24,14 @@ _LETTERS: Mapping[str, str] = {WALK: "", INSTANCE: "i", SAMPLE: "s"}
 
 @dataclass(frozen=True)
 class KindClaim:
-    """What a verdict of one kind says.
-
-    Attributes:
-        ruling: What the validators must say of the text; None where they are not asked.
-        reason: The reason that they must give; empty where it does not matter.
-        needs_completion: Whether there is no witness without a completion.
-    """
+    """What a verdict of one kind says."""
 
     ruling: int | None = None
+    """What the validators must say of the text; None where they are not asked."""
     reason: str = ""
+    """The reason that they must give; empty where it does not matter."""
     needs_completion: bool = False
+    """Whether there is no witness without a completion."""
 
 
 CLAIMS: Mapping[str, KindClaim] = {
@@ -78,31 +75,25 @@ def verdict_row(name: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Witness:
-    """All that is needed to repeat one verdict.
-
-    Attributes:
-        number: The verdict's row in the table of its evidence.
-        place: The number of the walk, of the instance, or of the sample.
-        kind: One of `CLAIMS`.
-        reason: Sets it apart from others of its kind; mostly empty.
-        accepter: The engine that allowed the completion, or the challenger; or empty.
-        before: The consumed tokens.
-        token: The token that the verdict is about, -1 where it is about `before` alone.
-        text: The whole text, without the end of sequence.
-    """
+    """All that is needed to repeat one verdict; its `kind` is one of `CLAIMS`."""
 
     evidence: str
     number: int
+    """The verdict's row in the table of its evidence."""
     case: str
     place: int
+    """The number of the walk, of the instance, or of the sample."""
     engine: str
     kind: str
     reason: str
     accepter: str
+    """The engine that allowed the completion, or the challenger; or empty."""
     before: tuple[int, ...]
     token: int
+    """The token that the verdict is about, -1 where it is about `before` alone."""
     completion: tuple[int, ...]
     text: bytes
+    """The whole text, without the end of sequence."""
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ import functools
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,11 @@ def query(
         _one_that_reads(duckdb, connection, sql)
         views = _Views(connection, dict(zip(run_names(runs), runs, strict=True)), rule, sql)
         views.make()
-        _lock(connection, runs)
+        # leave nothing within reach but the runs' own tables
+        files = [str(run.path.resolve() / f"{table}.parquet") for run in runs for table in SCHEMAS]
+        connection.execute("SET allowed_paths = $files", {"files": files})
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
         limited = functools.partial(_limited, duckdb, connection, views, sql, seconds)
         with limited():
             result = connection.execute(sql)
@@ -107,14 +111,6 @@ _SETTINGS: Mapping[str, Any] = {
     "allow_community_extensions": False,
     "python_enable_replacements": False,  # names of Python variables are no tables
 }
-
-
-def _lock(connection: Any, runs: Sequence[RunDirectory]) -> None:
-    """Leave nothing within reach but the runs' own tables."""
-    files = [str(run.path.resolve() / f"{table}.parquet") for run in runs for table in SCHEMAS]
-    connection.execute("SET allowed_paths = $files", {"files": files})
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
 
 
 def _one_that_reads(duckdb: Any, connection: Any, sql: str) -> None:
@@ -159,47 +155,41 @@ def _limited(
         timer.cancel()
 
 
+@dataclass
 class _Views:
     """The views of some runs in one connection.
 
     Of runs that are not finished only the tables that `sql` names are read.
     """
 
-    def __init__(
-        self, connection: Any, runs: Mapping[str, RunDirectory], rule: Classify, sql: str
-    ) -> None:
-        self._connection = connection
-        self._runs = runs
-        self._rule = rule
-        self._sql = sql.lower()
+    connection: Any
+    runs: Mapping[str, RunDirectory]
+    rule: Classify
+    sql: str
+    problem: Exception | None = None
+    """What went wrong while classes were computed."""
+
+    def __post_init__(self) -> None:
         self._classes: dict[tuple[str, str], pa.Table] = {}
         self._lock = threading.Lock()  # DuckDB asks from several threads
-        self._names = list(runs)
-        self.problem: Exception | None = None
-        """What went wrong while classes were computed."""
 
     def make(self) -> None:
         """Make all views."""
-        self._connection.create_function(
-            "maskcourt_class_of",
-            self._class_of,
-            ["VARCHAR", "VARCHAR", "BIGINT", "BIGINT"],
-            "VARCHAR",
-            type="arrow",
-        )
-        runs = self._runs.items()
-        self._connection.register("runs", _table((_about_run(*one) for one in runs), _RUNS))
-        engines = (row for one in runs for row in _about_engines(*one))
-        self._connection.register("run_engines", _table(engines, _RUN_ENGINES))
+        types = ["VARCHAR", "VARCHAR", "VARCHAR", "BIGINT"]
+        name, how = "maskcourt_class_of", {"type": "arrow"}
+        self.connection.create_function(name, self._class_of, types, "VARCHAR", **how)
+        runs = [_about_run(*one) for one in self.runs.items()]
+        self.connection.register("runs", pa.Table.from_pylist(runs, _RUNS))
+        engines = [row for one in self.runs.items() for row in _about_engines(*one)]
+        self.connection.register("run_engines", pa.Table.from_pylist(engines, _RUN_ENGINES))
         for table in SCHEMAS:
-            parts = [self._part(number, table) for number in range(len(self._names))]
+            parts = [self._part(number, run, table) for number, run in enumerate(self.runs)]
             body = " UNION ALL BY NAME ".join(parts)
-            self._connection.execute(f"CREATE TEMP VIEW {table} AS {body}")
+            self.connection.execute(f"CREATE TEMP VIEW {table} AS {body}")
 
-    def _part(self, number: int, table: str) -> str:
+    def _part(self, number: int, name: str, table: str) -> str:
         """The rows of one run in one table, as SQL."""
-        name = self._names[number]
-        run = self._runs[name]
+        run = self.runs[name]
         columns = f"{_text(name)} AS {RUN}"
         there = run.finished and table in run.manifest["tables"]
         if there:
@@ -209,40 +199,33 @@ class _Views:
             columns += f", file_row_number AS {ROW}, * EXCLUDE (file_row_number)"
         else:
             source = f"part_{number}_{table}"
-            self._connection.register(source, _in_memory(run, table, read=table in self._sql))
+            rows = SCHEMAS[table].empty_table()
+            if table in self.sql.lower() and not run.finished:
+                rows = run.table(table)
+            numbers = pa.array(range(rows.num_rows), pa.int64())
+            self.connection.register(source, rows.add_column(0, ROW, numbers))
             columns += f", {ROW}, * EXCLUDE ({ROW})"
         if table in EVIDENCE_OF:
             columns += "".join(
-                f", maskcourt_class_of({_text(table)}, '{one}', {number}, {ROW}) AS {one}"
+                f", maskcourt_class_of({_text(table)}, '{one}', {_text(name)}, {ROW}) AS {one}"
                 for one in ("class", "departure")
             )
         return f"SELECT {columns} FROM {source}"  # noqa: S608 - names of ours, and quoted paths
 
     def _class_of(
-        self, tables: pa.Array, columns: pa.Array, numbers: pa.Array, rows: pa.Array
+        self, tables: pa.Array, columns: pa.Array, names: pa.Array, rows: pa.Array
     ) -> pa.Array:
         """The classes of some rows, which all are of one run."""
+        table, column, name = (one[0].as_py() for one in (tables, columns, names))
         try:
-            table, column, number = (one[0].as_py() for one in (tables, columns, numbers))
-            found = self._classified(self._names[number], table)[column]
+            with self._lock:
+                if (name, table) not in self._classes:
+                    self._classes[name, table] = self.rule(self.runs[name], EVIDENCE_OF[table])
+                found = self._classes[name, table][column]
             return found.take(rows).cast(pa.string()).combine_chunks()
         except Exception as error:
             self.problem = error
             raise
-
-    def _classified(self, name: str, table: str) -> pa.Table:
-        with self._lock:
-            if (name, table) not in self._classes:
-                self._classes[name, table] = self._rule(self._runs[name], EVIDENCE_OF[table])
-            return self._classes[name, table]
-
-
-def _in_memory(run: RunDirectory, table: str, *, read: bool) -> pa.Table:
-    """A table of a run that is not finished, its rows numbered; empty if it is not to be read."""
-    found = SCHEMAS[table].empty_table()
-    if read and not run.finished:
-        found = run.table(table)
-    return found.add_column(0, ROW, pa.array(range(found.num_rows), pa.int64()))
 
 
 _RUNS = pa.schema(
@@ -256,23 +239,26 @@ _RUN_ENGINES = pa.schema(
 )
 
 
-def _about_run(name: str, run: RunDirectory) -> tuple[Any, ...]:
-    identity = run.manifest["identity"]
+def _about_run(name: str, run: RunDirectory) -> dict[str, Any]:
+    identity, notes = run.manifest["identity"], run.manifest
     rules = identity.get("rules", {})
     seed = rules.get("seed")
-    notes = (run.manifest.get("started"), run.manifest.get("commit"))
-    seed = None if seed is None or abs(seed) >> 63 else seed
-    vocabulary = identity.get("vocabulary", {}).get("name")
-    return name, str(run.path), *notes, seed, rules.get("cap"), vocabulary, run.finished
+    return {
+        RUN: name,
+        "path": str(run.path),
+        "started": notes.get("started"),
+        "commit": notes.get("commit"),
+        "seed": None if seed is None or abs(seed) >> 63 else seed,
+        "cap": rules.get("cap"),
+        "vocabulary": identity.get("vocabulary", {}).get("name"),
+        "finished": run.finished,
+    }
 
 
-def _about_engines(name: str, run: RunDirectory) -> Iterator[tuple[Any, ...]]:
+def _about_engines(name: str, run: RunDirectory) -> Iterator[dict[str, Any]]:
     for number, (engine, about) in enumerate(run.manifest["identity"]["engines"].items()):
-        yield name, number, engine, about.get("version"), json.dumps(about.get("options", {}))
-
-
-def _table(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+        told = {"version": about.get("version"), "options": json.dumps(about.get("options", {}))}
+        yield {RUN: name, "number": number, "engine": engine, **told}
 
 
 def _text(value: str | Path) -> str:
