@@ -72,7 +72,7 @@ class Book:
         accepter: str = "",
         **others: Any,
     ) -> int:
-        """The row of a verdict about `token` behind the text `before` of the walk."""
+        """The row of a verdict about `token` after the text `before` of the walk."""
         number = self.rows.count("verdicts")
         self._add(
             "verdicts",
@@ -122,11 +122,8 @@ def unfinished(directory: Path, books: Sequence[Book], engines: Sequence[str]) -
             one: {"packages": {"maskcourt": __version__}, "options": {"compact": True}}
             for one in engines
         },
-        "vocabulary": {
-            "spec": str(directory / "vocabulary"),
-            "eos": None,
-            "sha256": vocabulary.sha256,
-        },
+        "vocabulary": {"spec": str(directory / "vocabulary"), "eos": None}
+        | {"sha256": vocabulary.sha256},
         "limits": asdict(Limits()),
     }
     run = create_or_resume(directory / "run", identity, {})

@@ -66,19 +66,8 @@ class Cases:
 
     def arguments(self, command: str, out: object, *others: object) -> list[object]:
         data = ("--cases", self.root / "own.jsonl", "--vocabulary", self.root / "vocabulary")
-        return [
-            command,
-            "-e",
-            ENGINES,
-            *data,
-            "--cap",
-            "none",
-            "--shrink-budget",
-            0,
-            "--out",
-            out,
-            *others,
-        ]
+        how = ("--cap", "none", "--shrink-budget", 0, "--out", out)
+        return [command, "-e", ENGINES, *data, *how, *others]
 
     def host_at(self, gate: int, times: int = 1) -> int:
         """The engine's process that waits at a gate; of those that came there, the last."""
@@ -123,14 +112,9 @@ def cluster(nodes: int, *, dashboard: bool = False) -> Iterator[HeldCluster]:
     """A cluster for the time being; nothing of it is left at the end."""
     command = [sys.executable, "-m", "tests.sweeping", str(nodes), str(int(dashboard))]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PATH": path},
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    env = {**os.environ, "PATH": path}
+    with subprocess.Popen(command, cwd=ROOT, **pipes, env=env) as process:
         assert process.stdout is not None
         try:
             there = json.loads(process.stdout.readline())

@@ -152,20 +152,10 @@ class TestInterrupted:
 def test_the_installed_command_finds_the_engines_wherever_it_is_started(tmp_path, elsewhere):
     """Also in the checkout itself, which Ray puts on the module path of lanes, too."""
     arguments = ("--family", "numbers", "--limit", 1, "--engines", "xgrammar", "--cap", 1)
-    where = tmp_path if elsewhere else ROOT
+    arguments += ("--shrink-budget", 0, "--generated", 0, "--samples", 0, "--out", tmp_path / "run")
     done = subprocess.run(
-        [
-            *(
-                Path(sys.executable).with_name("maskcourt"),
-                "sweep",
-                "--shrink-budget",
-                "0",
-                "--generated",
-                "0",
-            ),
-            *map(str, (*arguments, "--samples", 0, "--out", tmp_path / "run")),
-        ],
-        cwd=where,
+        [Path(sys.executable).with_name("maskcourt"), "sweep", *map(str, arguments)],
+        cwd=tmp_path if elsewhere else ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -36,31 +36,42 @@ EXTRA = {"enum": ["ab", "cd"], "x-extra": ['"xy"', '"a']}
 FORBIDDEN = {"enum": ["ab", "cd"], "x-forbidden": [['"a', "b"]]}
 
 
-class NeverStops(Enumerator):
+class Altered(Enumerator):
+    """An engine whose masks are others."""
+
+    def mask(self, matcher, mask):
+        raise NotImplementedError
+
+    def matcher(self, schema):
+        engine, language = self, self.language(schema)
+
+        class Matcher(LanguageMatcher):
+            def allowed(self, language):
+                return engine.mask(self, super().allowed(language))
+
+        return Matcher(self.vocabulary, language, language)
+
+
+class NeverStops(Altered):
     """Allows no end of sequence."""
 
-    class Matcher(LanguageMatcher):
-        def allowed(self, language):
-            return super().allowed(language) & ~self.vocabulary.eos_mask
-
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
+    def mask(self, matcher, mask):
+        return mask & ~matcher.vocabulary.eos_mask
 
 
-class Dawdler(Enumerator):
+class OneEnd(Altered):
+    """Allows the first end of sequence alone."""
+
+    def mask(self, matcher, mask):
+        return mask & ~set_bits([matcher.vocabulary.eos_ids[1]], matcher.vocabulary.words)
+
+
+class Dawdler(Altered):
     """Allows any number of blanks before the value."""
 
-    class Matcher(LanguageMatcher):
-        def allowed(self, language):
-            mask = super().allowed(language)
-            if not self.written.strip():
-                mask = mask | set_bits([ord(" ")], self.vocabulary.words)
-            return mask
-
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
+    def mask(self, matcher, mask):
+        blank = set_bits([ord(" ")], matcher.vocabulary.words)
+        return mask if matcher.written.strip() else mask | blank
 
 
 def told(results: list[Replayed]) -> list[str]:
@@ -82,76 +93,55 @@ def again(tmp_path):
     return write_and_replay
 
 
-class TestAcceptances:
-    def accepted(self, kind, completion=b'y"', end=True):
-        return lambda book: book.verdict(
-            kind,
-            *("AcceptsExtra", b'"', b"x"),
-            book.completion(completion, end=end),
-            "AcceptsExtra",
-        )
+@pytest.mark.parametrize(
+    ("kind", "completion", "schema", "difference"),
+    [
+        ("false_acceptance", b'y"', EXTRA, ""),
+        ("false_acceptance", b'z"', EXTRA, "AcceptsExtra allows 2 of 5 tokens"),
+        # the last token, the end of sequence, is looked at like any other
+        ("false_acceptance", b"y", EXTRA, "AcceptsExtra allows 3 of 4 tokens"),
+        ("false_acceptance", b'y"', {"enum": ["ab", "xy"]}, "the validators say valid"),
+        ("contested", b'y"', EXTRA, "the validators say invalid"),
+    ],
+)
+def test_acceptances(again, kind, completion, schema, difference):
+    def write(book):
+        about = ("AcceptsExtra", b'"', b"x", book.completion(completion), "AcceptsExtra")
+        book.verdict(kind, *about)
 
-    def test_of_what_is_invalid(self, again):
-        assert again(self.accepted("false_acceptance"), EXTRA, AcceptsExtra) == [""]
-
-    def test_that_are_not_allowed(self, again):
-        (difference,) = again(self.accepted("false_acceptance", b'z"'), EXTRA, AcceptsExtra)
-        assert difference == "AcceptsExtra allows 2 of 5 tokens"
-
-    def test_whose_text_goes_on(self, again):
-        """The last token, the end of sequence, is looked at like any other."""
-        (difference,) = again(self.accepted("false_acceptance", b"y"), EXTRA, AcceptsExtra)
-        assert difference == "AcceptsExtra allows 3 of 4 tokens"
-
-    def test_of_what_is_valid(self, again):
-        schema = {"enum": ["ab", "xy"]}
-        write = self.accepted("false_acceptance")
-        assert again(write, schema, AcceptsExtra) == ["the validators say valid"]
-
-    def test_that_are_not_contested(self, again):
-        write = self.accepted("contested")
-        assert again(write, EXTRA, AcceptsExtra) == ["the validators say invalid"]
-
-    def test_that_are(self, again):
-        def twice(book):
-            completion = book.completion(b'"a": 1, "a": 2}')
-            book.verdict("contested", "AllowsEverything", b"", b"{", completion, "AllowsEverything")
-
-        assert again(twice, EXTRA, AllowsEverything) == [""]
+    assert again(write, schema, AcceptsExtra) == [difference]
 
 
-class TestRejections:
-    def rejected(self, engine="ForbidsOne", kind="false_rejection", **others):
-        return lambda book: book.verdict(
-            *(kind, engine, b'"a', b"b", book.completion(b'"')),
-            **{"accepter": "Enumerator", **others},
-        )
+def test_what_is_contested(again):
+    def twice(book):
+        completion = book.completion(b'"a": 1, "a": 2}')
+        book.verdict("contested", "AllowsEverything", b"", b"{", completion, "AllowsEverything")
 
-    def test_of_what_another_engine_completes(self, again):
-        assert again(self.rejected(), FORBIDDEN, Enumerator, ForbidsOne) == [""]
+    assert again(twice, EXTRA, AllowsEverything) == [""]
 
-    def test_charged_to_an_engine_that_allows_the_token(self, again):
-        (difference,) = again(self.rejected("Enumerator"), FORBIDDEN, Enumerator, ForbidsOne)
-        assert difference == "Enumerator allows 3 tokens, not exactly 2"
 
-    def test_that_come_too_late(self, again):
-        schema = {**FORBIDDEN, "x-forbidden": [['"', "a"]]}
-        (difference,) = again(self.rejected(), schema, Enumerator, ForbidsOne)
-        assert difference == "ForbidsOne allows 1 tokens, not exactly 2"
+TOO_LATE = {**FORBIDDEN, "x-forbidden": [['"', "a"]]}
+INVALID = {"enum": ["cd"], "x-extra": ['"ab"'], "x-forbidden": []}
+LYING = "the mask of ConsumeLies allows the token, which is then not consumed"
 
-    def test_of_what_the_accepter_does_not_complete(self, again):
-        write = self.rejected(accepter="ForbidsOne")
-        assert again(write, FORBIDDEN, ForbidsOne) == ["ForbidsOne allows 2 of 5 tokens"]
 
-    def test_of_what_is_invalid(self, again):
-        schema = {"enum": ["cd"], "x-extra": ['"ab"'], "x-forbidden": []}
-        write = self.rejected("Enumerator", accepter="AcceptsExtra")
-        (difference,) = again(write, schema, Enumerator, AcceptsExtra)
-        assert difference == "Enumerator allows 1 tokens, not exactly 2"
+@pytest.mark.parametrize(
+    ("engine", "accepter", "schema", "difference"),
+    [
+        (ForbidsOne, Enumerator, FORBIDDEN, ""),
+        (ForbidsOne, Enumerator, TOO_LATE, "ForbidsOne allows 1 tokens, not exactly 2"),
+        (Enumerator, AcceptsExtra, INVALID, "Enumerator allows 1 tokens, not exactly 2"),
+        (ConsumeLies, Enumerator, FORBIDDEN, LYING),
+        (Enumerator, Enumerator, FORBIDDEN, "Enumerator allows 3 tokens, not exactly 2"),
+        (ForbidsOne, ForbidsOne, FORBIDDEN, "ForbidsOne allows 2 of 5 tokens"),
+    ],
+)
+def test_rejections(again, engine, accepter, schema, difference):
+    def write(book):
+        about = (engine.__name__, b'"a', b"b", book.completion(b'"'), accepter.__name__)
+        book.verdict("false_rejection", *about)
 
-    def test_by_an_engine_whose_mask_allows_the_token(self, again):
-        (difference,) = again(self.rejected("ConsumeLies"), FORBIDDEN, Enumerator, ConsumeLies)
-        assert difference == "the mask of ConsumeLies allows the token, which is then not consumed"
+    assert again(write, schema, *dict.fromkeys((accepter, engine))) == [difference]
 
 
 class TestEnds:
@@ -179,7 +169,8 @@ class TestEnds:
 
     def test_never_come_but_for_another_one(self, tmp_path):
         """With two tokens that end a text, forbidding one of them is no error of this kind."""
-        vocabulary = two_ends()
+        plain = byte_vocabulary([], [b"<other>"])
+        vocabulary = type(plain).from_tokens("two", plain.tokens, [256, 257], [256, 257])
         book = Book("one", {"enum": ["ab"]}, "ab", vocabulary)
         book.verdict("never_stops", "OneEnd", b'"ab"', vocabulary.eos_ids[1])
         (difference,) = told(replayed(tmp_path, [book], [OneEnd]))
@@ -201,23 +192,6 @@ class TestEnds:
         assert again(write, schema, AcceptsExtra, value="cd") == [
             "the text is invalid, but not because it is not json"
         ]
-
-
-def two_ends():
-    plain = byte_vocabulary([], [b"<other>"])
-    special = [256, 257]
-    return type(plain).from_tokens("two", plain.tokens, special, special)
-
-
-class OneEnd(Enumerator):
-    """Allows the first end of sequence alone."""
-
-    class Matcher(LanguageMatcher):
-        def allowed(self, language):
-            second = set_bits([self.vocabulary.eos_ids[1]], self.vocabulary.words)
-            return super().allowed(language) & ~second
-
-    matcher = NeverStops.matcher
 
 
 class TestDeadEnds:
@@ -375,11 +349,9 @@ class TestSamples:
 
 class TestEngines:
     def write(self, book):
-        about = ("AcceptsExtra", b'"', b"x", book.completion(b'y"'))
-        book.verdict("false_acceptance", *about, "AcceptsExtra")
-        book.verdict("false_acceptance", "RefusesAll", *about[1:], "RefusesAll")
-        book.verdict("false_acceptance", "CrashesOnCompile", *about[1:], "CrashesOnCompile")
-        book.verdict("false_acceptance", "CrashesOnMask", *about[1:], "CrashesOnMask")
+        about = (b'"', b"x", book.completion(b'y"'))
+        for engine in ("AcceptsExtra", "RefusesAll", "CrashesOnCompile", "CrashesOnMask"):
+            book.verdict("false_acceptance", engine, *about, engine)
 
     def test_one_that_fails_does_not_touch_what_is_said_of_others(self, again):
         schema = {**EXTRA, "x-crash": 1}
@@ -435,19 +407,21 @@ class TestARun:
         assert texts >= {("false_acceptance", b'"xy"'), ("false_rejection", b'"ab"')}
 
     @pytest.mark.processes
-    def test_another_version_of_an_engine_is_refused(self, run):
+    @pytest.mark.parametrize(
+        ("keys", "other", "message"),
+        [
+            (("engines", SPECS[1], "packages"), {"maskcourt": "0.0.1"}, r"AcceptsExtra as .*0\.0"),
+            (("vocabulary", "sha256"), "0", "is not the one that"),
+        ],
+    )
+    def test_another_engine_or_vocabulary_is_refused(self, run, keys, other, message):
         manifest = json.loads((run.path / "run.json").read_text())
-        manifest["identity"]["engines"][self.SPECS[1]]["packages"] = {"maskcourt": "0.0.1"}
-        other = RunDirectory(run.path, manifest, trusted=True)
-        with pytest.raises(UsageError, match=r"made with .*AcceptsExtra as .*0\.0\.1"):
-            next(replay(other, named(run, ["0"])))
-
-    def test_another_vocabulary_is_refused(self, run):
-        manifest = json.loads((run.path / "run.json").read_text())
-        manifest["identity"]["vocabulary"]["sha256"] = "0"
-        other = RunDirectory(run.path, manifest, trusted=True)
-        with pytest.raises(UsageError, match="is not the one that"):
-            next(replay(other, named(run, ["0"])))
+        about = manifest["identity"]
+        for key in keys[:-1]:
+            about = about[key]
+        about[keys[-1]] = other
+        with pytest.raises(UsageError, match=message):
+            next(replay(RunDirectory(run.path, manifest, trusted=True), named(run, ["0"])))
 
     def test_nothing_to_replay_starts_nothing(self, tmp_path):
         run = stored(tmp_path, [Book("one", {}, 1)], ["nobody:Knows"])
