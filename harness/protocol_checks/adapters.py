@@ -78,8 +78,7 @@ def check_adapter(
 ) -> None:
     """Hold an adapter to every rule along texts, by schema; each must be allowed in some tokens.
 
-    Raises:
-        ContractBroken: The adapter breaks a rule, or (`NotAllowed`) does not allow a text.
+    Raises `ContractBroken` where it breaks a rule, `NotAllowed` where it does not allow a text.
     """
     for schema, some in texts.items():
         start = engine.compile(schema)
@@ -93,11 +92,7 @@ def check_adapter(
 
 
 def route(start: Matcher, vocabulary: Vocabulary, text: str) -> Tokens:
-    """Tokens that write a text, drawn from those that are allowed, and an end.
-
-    Raises:
-        NotAllowed: There are none.
-    """
+    """Tokens that write a text, drawn from those allowed, and an end; raises `NotAllowed`."""
     draws, data = random.Random(text), text.encode()  # noqa: S311 - to be repeated
 
     def tokens_at(offset: int) -> list[int]:

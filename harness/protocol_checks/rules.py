@@ -127,8 +127,7 @@ def ends_agree(subject: Subject, consumed: Tokens, _tokens: Tokens) -> Complaint
 
 
 def _tokens_after_end(subject: Subject, place: TrialPlace) -> Offered:
-    end = subject.library.ends[0]
-    if not subject.reaches((*place.consumed, end)):
+    if not subject.reaches((*place.consumed, end := subject.library.ends[0])):
         return Offered([])
     allowed = subject.ordinary(subject.mask_at(place.consumed))
     ids = sorted({*allowed[:4], *place.some(list(subject.vocabulary.ordinary), 8)})
