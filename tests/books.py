@@ -14,18 +14,11 @@ ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"
 A, B, C = 1, 2, 4
 NO_BYTE = {"refused_at": -1, "place": ""}
 NOTHING_SAID = {
-    "schema_pointer": "",
-    "instance_pointer": "",
-    "category": "",
-    "detail": "",
+    **dict.fromkeys(("schema_pointer", "instance_pointer", "category", "detail"), ""),
+    **dict.fromkeys(("jsonschema", "jsonschema_rs", "number_spelling"), ""),
     "located": False,
-    "jsonschema": "",
-    "jsonschema_rs": "",
     "format_alone": False,
-    "number_spelling": "",
 }
-
-
 NOT_ACCEPTED = {"accepter": "", "reason": "", "keyword": "", "only_challenger": False}
 
 
@@ -54,18 +47,9 @@ class Book:
         )
 
     def engine(self, engine, outcome, stage="compile"):
-        self.rows.add(
-            "engines",
-            case=self.name,
-            engine=engine,
-            stage=stage,
-            walk=-1,
-            position=-1,
-            outcome=outcome,
-            signal="",
-            message="",
-            output="",
-        )
+        nothing = {"walk": -1, "position": -1, "signal": "", "message": "", "output": ""}
+        row = {"engine": engine, "stage": stage, "outcome": outcome}
+        self.rows.add("engines", case=self.name, **row, **nothing)
         return self
 
     def compiled(self, *outcomes):

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from harness.analysis.tally import summary
 from harness.inputs.vocabulary_readers import open_vocabulary
-from tests import books
 from tests.books import Book, all_bugs, classes
-
-
-@pytest.fixture
-def stored(tmp_path):
-    """Stores books as a run."""
-    return partial(books.store, tmp_path / "run")
 
 
 class TestSchemasByTheirBugs:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
-from harness.analysis.tally import summary as summary_of
+from harness.analysis import tally
 from harness.verdict_kinds import ERRORS
-from tests import books
 from tests.books import Book, all_bugs
 
 A, B, C = 1, 2, 4
 
 
-@pytest.fixture
-def stored(tmp_path):
-    """Stores books as a run, each time another."""
-    made = count()
-    return lambda *some, **options: books.store(tmp_path / f"run{next(made)}", *some, **options)
-
-
-def summary(run, classify=all_bugs):
-    return summary_of(run, classify)
+def summary(run):
+    return tally.summary(run, all_bugs)
 
 
 class TestHowBad:
