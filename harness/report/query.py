@@ -13,7 +13,6 @@ the network, loads no extension, and cannot change its own settings.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import re
 import threading
@@ -67,15 +66,15 @@ def query(
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     try:
         _one_that_reads(duckdb, connection, sql)
-        views = _Views(connection, dict(zip(run_names(runs), runs, strict=True)), rule, sql)
+        named = dict(zip(run_names(runs), runs, strict=True))
+        views = _Views(duckdb, connection, named, rule, sql)
         views.make()
         # leave nothing within reach but the runs' own tables
         files = [str(run.path.resolve() / f"{table}.parquet") for run in runs for table in SCHEMAS]
         connection.execute("SET allowed_paths = $files", {"files": files})
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        limited = functools.partial(_limited, duckdb, connection, views, sql, seconds)
-        with limited():
+        with views.limited(seconds):
             result = connection.execute(sql)
             columns = tuple(column[0] for column in result.description)
     except BaseException:
@@ -85,7 +84,7 @@ def query(
     def rows() -> Iterator[tuple[Any, ...]]:
         with contextlib.closing(connection):
             while True:
-                with limited():
+                with views.limited(seconds):
                     some = result.fetchmany(_AT_ONCE)
                 if not some:
                     return
@@ -133,28 +132,6 @@ def _refused(error: Exception, sql: str) -> UsageError:
     return UsageError(f"the query failed: {' '.join(kept)}", hint)
 
 
-@contextlib.contextmanager
-def _limited(
-    duckdb: Any, connection: Any, views: _Views, sql: str, seconds: float
-) -> Iterator[None]:
-    """End what DuckDB does in here after some seconds; what it refuses is one clear line.
-
-    What a run refuses stays as it is.
-    """
-    timer = threading.Timer(seconds, connection.interrupt)
-    timer.start()
-    try:
-        yield
-    except duckdb.InterruptException as error:
-        raise UsageError(
-            f"the query was ended after {seconds:g} s", "ask for less, or allow more: --time-limit"
-        ) from error
-    except duckdb.Error as error:
-        raise views.problem or _refused(error, sql) from error
-    finally:
-        timer.cancel()
-
-
 @dataclass
 class _Views:
     """The views of some runs in one connection.
@@ -162,6 +139,7 @@ class _Views:
     Of runs that are not finished only the tables that `sql` names are read.
     """
 
+    duckdb: Any
     connection: Any
     runs: Mapping[str, RunDirectory]
     rule: Classify
@@ -186,6 +164,21 @@ class _Views:
             parts = [self._part(number, run, table) for number, run in enumerate(self.runs)]
             body = " UNION ALL BY NAME ".join(parts)
             self.connection.execute(f"CREATE TEMP VIEW {table} AS {body}")
+
+    @contextlib.contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """End what DuckDB does in here after some seconds; what it refuses is one clear line."""
+        timer = threading.Timer(seconds, self.connection.interrupt)
+        timer.start()
+        try:
+            yield
+        except self.duckdb.InterruptException as error:
+            message = f"the query was ended after {seconds:g} s"
+            raise UsageError(message, "ask for less, or allow more: --time-limit") from error
+        except self.duckdb.Error as error:  # what a run refuses stays as it is
+            raise self.problem or _refused(error, self.sql) from error
+        finally:
+            timer.cancel()
 
     def _part(self, number: int, name: str, table: str) -> str:
         """The rows of one run in one table, as SQL."""

@@ -23,7 +23,6 @@ from harness.runs.tables import Rows
 
 ROW = "row"
 """The column that `RunReader.batches` puts before the others: the number of a row in its table."""
-
 _ROWS = 1 << 15
 """Rows in a batch."""
 

@@ -66,12 +66,9 @@ class TestObject:
         assert said["verdict"] == "valid"
         assert said["jsonschema"]["valid"] is said["jsonschema-rs"]["valid"] is True
 
-    def test_of_an_early_stop_tells_that_the_text_is_no_json(self, run):
-        said = shown(run, "1")["validators"]
-        assert (said["verdict"], said["reason"]) == ("invalid", "not_json")
-
-    def test_asks_no_validator_where_nothing_rests_on_one(self, run):
-        assert shown(run, "2")["validators"] is None
+        early = shown(run, "1")["validators"]
+        assert (early["verdict"], early["reason"]) == ("invalid", "not_json")
+        assert shown(run, "2")["validators"] is None, "nothing rests on one"
 
     def test_of_an_instance(self, run):
         witness = shown(run, "i0")
