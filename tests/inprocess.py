@@ -22,7 +22,7 @@ import numpy as np
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import Effort, Resolver, SharedResolver
-from harness.engines.panel import Limits, Panel, Step
+from harness.engines.panel import Asking, Limits, Panel
 from harness.engines.requests import Opened
 from harness.engines.service import EngineService
 from harness.engines.specs import EngineSpec
@@ -177,7 +177,7 @@ class InProcessPanel(Panel):
     def _host(self, index: int, words: int) -> Any:
         return _engine_host(self._kinds[index], self._vocabulary)
 
-    def _opening(self, index: int, *, once_more: bool = True) -> Step[Failure | None]:
+    def _opening(self, index: int, *, once_more: bool = True) -> Asking[Failure | None]:
         """The service makes its engine when it starts: there is nothing to open."""
         if (ended := self._hosts[index].start()) is not None:
             return ended

@@ -88,7 +88,7 @@ class WritesToTheChannel(Acts):
 
 class AnswersTwice(Acts):
     def act(self) -> None:
-        write_to_all(wire.encode(wire.Message({"answer": "WalkEnded", "refused": False}, {}, 3)))
+        write_to_all(wire.encode(wire.Message({"answer": "Done"}, {}, 3)))
 
 
 class AnswersAnythingElse(Acts):
@@ -107,7 +107,7 @@ class ForksAndAnswersShort(Acts):
 
     def act(self) -> None:
         for number in range(20):
-            write_to_all(wire.encode(wire.Message({"answer": "WalkEnded"}, {}, number)))
+            write_to_all(wire.encode(wire.Message({"answer": "Done"}, {}, number)))
         time.sleep(0.3)
 
 

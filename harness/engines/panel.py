@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.engines import requests
-from harness.engines.requests import AtFault, ReplayDiverged
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.options import LIMITS, option
@@ -24,40 +23,14 @@ from harness.workers import wire
 from harness.workers.commands import A, Request
 from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.mask_buffer import BANKS
-from harness.workers.outcomes import (
-    AdapterFault,
-    Compiled,
-    Crashed,
-    Failure,
-    MaskViolation,
-    Outcome,
-    TimedOut,
-)
+from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, TimedOut
 
 _TICK = 0.05
 """Seconds between two looks after what goes on elsewhere, while engines are waited for."""
 
 T = TypeVar("T")
-Step = Generator[None, Any, T]
+Asking = Generator[None, Any, T]
 """Work that takes several answers of one engine: it asks, waits for the answer, goes on."""
-
-
-class Steps(Generic[T]):
-    """Steps of several engines: those `waiting` for an answer, and how the others `ended`."""
-
-    def __init__(self, steps: Mapping[int, Step[T]]) -> None:
-        self.waiting = dict(steps)
-        self.ended: dict[int, T] = {}
-        for index in steps:
-            self.give(index, None)
-
-    def give(self, index: int, answer: object) -> None:
-        """Go on with one engine's step."""
-        try:
-            self.waiting[index].send(answer)
-        except StopIteration as end:
-            del self.waiting[index]
-            self.ended[index] = end.value
 
 
 def _seconds(default: float, what: str, name: str) -> float:
@@ -79,13 +52,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Walked:
-    """How far one engine came in a batch; arrays lie in memory that the walk after next overwrites.
+    """How far one engine came in a batch, until `failure` if any.
 
-    Attributes:
-        masks: Those of the positions that it reached, shape ``(n, words)`` uint32.
-        times: Nanoseconds inside the host: to compute the mask, and to consume the token before,
-            shape ``(n, 2)`` int64.
-        failure: What kept it from the next position; None where it reached all.
+    `masks`, shape ``(n, words)`` uint32, and `times`, nanoseconds to compute the mask and to
+    consume the token before, shape ``(n, 2)`` int64, are overwritten by the walk after next.
     """
 
     masks: npt.NDArray[np.uint32]
@@ -98,17 +68,18 @@ class Walked:
 
 @dataclass(frozen=True)
 class _Question:
-    """The last question to an engine, and what it takes to ask it again."""
+    """The last question to an engine, and what it takes to ask it again.
+
+    `way`: the tokens consumed before, None where nothing was compiled yet; `printed`: bytes that
+    the host had printed before; `once_more`: whether it is asked again if somebody kills the host.
+    """
 
     request: Request[Any]
     limit: float
     stepwise: bool
     way: Sequence[int] | None
-    """The tokens consumed before; None where nothing was compiled yet."""
     printed: int
-    """Bytes that the host had printed before."""
     once_more: bool
-    """Whether it is asked again where somebody kills the host."""
 
 
 class Panel:
@@ -140,7 +111,8 @@ class Panel:
         self._bank = 0
         self._walking: set[int] = set()
         self._walked: dict[int, Walked] = {}
-        self._compiling: Steps[Outcome] = Steps({})
+        self._waiting: dict[int, Asking[Any]] = {}
+        self._ended: dict[int, Any] = {}
         self._asked: dict[int, _Question] = {}
         self._hosts = [self._host(index, words) for index in range(len(specs))]
 
@@ -155,20 +127,16 @@ class Panel:
     def open(self) -> dict[int, Failure]:
         """Start the hosts that are down, all at once; the engines that do not come up."""
         down = [index for index in range(len(self)) if not self.up(index)]
-        failures = self._done(Steps({index: self._opening(index) for index in down}))
+        failures = self._done({index: self._opening(index) for index in down})
         return {index: failure for index, failure in failures.items() if failure is not None}
 
     def change(self, index: int, spec: EngineSpec, vocabulary_path: str) -> Failure | None:
-        """Have an engine opened in another way where its host is up: it can only be probed then.
-
-        `spec` is the same engine, with other options perhaps; the vocabulary is that of all engines
-        that are opened from now on.
-        """
+        """Have an engine opened with other options or another vocabulary: then it can be probed."""
         self.specs = (*self.specs[:index], spec, *self.specs[index + 1 :])
         self._vocabulary_path = vocabulary_path
-        return self._done(Steps({index: self._opening(index)}))[index]
+        return self._done({index: self._opening(index)})[index]
 
-    def _opening(self, index: int, *, once_more: bool = True) -> Step[Failure | None]:
+    def _opening(self, index: int, *, once_more: bool = True) -> Asking[Failure | None]:
         """Have one engine opened in its host, which is started if it is down."""
         spec, host = self.specs[index], self._hosts[index]
         self._opened[index] = False
@@ -223,21 +191,21 @@ class Panel:
             self._strict = set(distrusted)
         engines = list(range(len(self)) if engines is None else engines)
         self._end_walks(engines)
-        self._compiling = Steps({index: self._compile(index) for index in engines})
+        self._begin({index: self._compile(index) for index in engines})
 
     def compiled(self) -> bool:
         """Go on with what was begun where there are answers; whether all of it is done."""
-        return self._gone_on(self._compiling, 0.0)
+        return self._gone_on(0.0)
 
     def end_compile(self) -> dict[int, Outcome]:
         """Wait for what was begun."""
-        return dict(sorted(self._done(self._compiling).items()))
+        return dict(sorted(self._done().items()))
 
     def busy(self) -> list[Host]:
         """The hosts that are at work on what was begun."""
-        return [self._hosts[index] for index in self._compiling.waiting]
+        return [self._hosts[index] for index in self._waiting]
 
-    def _compile(self, index: int) -> Step[Outcome]:
+    def _compile(self, index: int) -> Asking[Outcome]:
         """Bring one host up if it is down, and have the schema compiled in it."""
         host, schema, limit = self._hosts[index], self._schema, self.limits.compile
         self.output(index)
@@ -255,8 +223,7 @@ class Panel:
                 self._printed[index] = printed
                 return timed_out
         self._submit({index: requests.Compile(schema, index in self._strict)}, limit)
-        answer = yield from self._answered(index)
-        outcome: Outcome = answer if isinstance(answer, Failure) else answer.outcome
+        outcome: Outcome = yield from self._answered(index)
         self._opened[index] = host.running
         if isinstance(outcome, Compiled):
             self._ways[index] = []
@@ -270,7 +237,7 @@ class Panel:
             self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
         return outcome
 
-    def _answered(self, index: int) -> Step[Any]:
+    def _answered(self, index: int) -> Asking[Any]:
         """Wait for one answer; what somebody kills meanwhile is brought back and asked again."""
         asked = self._asked[index]
         answer = yield
@@ -286,7 +253,7 @@ class Panel:
         self._send(index)
         return (yield)
 
-    def _brought_to(self, index: int, way: Sequence[int] | None) -> Step[Failure | None]:
+    def _brought_to(self, index: int, way: Sequence[int] | None) -> Asking[Failure | None]:
         """Start a host again, and lead its engine to where it stood."""
         if way is None:
             return (yield from self._opening(index))
@@ -297,21 +264,35 @@ class Panel:
         answer = yield
         return answer if isinstance(answer, Failure) else None
 
-    def _done(self, steps: Steps[T]) -> dict[int, T]:
-        """How steps ended, waited for."""
-        while not self._gone_on(steps, _TICK):
+    def _begin(self, work: Mapping[int, Asking[Any]]) -> None:
+        """Ask the first question of each; there is never other work before it has ended."""
+        self._waiting, self._ended = dict(work), {}
+        for index in work:
+            self._go_on(index, None)
+
+    def _go_on(self, index: int, answer: object) -> None:
+        try:
+            self._waiting[index].send(answer)
+        except StopIteration as end:
+            del self._waiting[index]
+            self._ended[index] = end.value
+
+    def _done(self, work: Mapping[int, Asking[T]] | None = None) -> dict[int, T]:
+        """How work ended, or that which was begun; it is waited for."""
+        if work is not None:
+            self._begin(work)
+        while not self._gone_on(_TICK):
             if self.meanwhile is not None:
                 self.meanwhile()
-        return steps.ended
+        return self._ended
 
-    def _gone_on(self, steps: Steps[T], timeout: float) -> bool:
-        """Give steps the answers that are there within `timeout` seconds; whether all are done."""
-        for index, answer in self._polled(list(steps.waiting), timeout).items():
-            steps.give(index, answer)
-        return not steps.waiting
+    def _gone_on(self, timeout: float) -> bool:
+        """Go on where answers are there within `timeout` seconds; whether all is done."""
+        for index, answer in self._polled(list(self._waiting), timeout).items():
+            self._go_on(index, answer)
+        return not self._waiting
 
     def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Any]:
-        """The answers that are there within `timeout` seconds."""
         answers = poll([self._hosts[index] for index in engines], timeout)
         return {engines[at]: self._read(engines[at], answer) for at, answer in answers.items()}
 
@@ -320,23 +301,16 @@ class Panel:
         if isinstance(message, Failure) or engine not in self._asked:
             return message
         try:
-            answer = self._asked[engine].request.answer(message)
+            return self._asked[engine].request.answer(message)
         except wire.Broken:
             return self._hosts[engine].end(Crashed("gave no answer to what it was asked"))
-        if isinstance(answer, ReplayDiverged):
-            return AdapterFault("second_way", f"after {answer.refused_at} tokens")
-        if isinstance(answer, AtFault):
-            return AdapterFault(answer.adapter_fault, answer.detail)
-        return answer
 
     def walk(
         self, engines: Sequence[int], tokens: Sequence[int], at: int, key: str = ""
     ) -> dict[int, Walked]:
-        """Consume tokens everywhere, and have the mask after each written.
+        """Consume tokens everywhere, and have the mask after each written; see `requests.Walk`.
 
-        There may be `harness.workers.mask_buffer.SLOTS` of them; -1 as the first consumes nothing.
-        `at` tokens were consumed before them; the engines forget what came after. On `key` it
-        depends at which positions adapters are examined.
+        There may be `harness.workers.mask_buffer.SLOTS` of them; `at` were consumed before them.
         """
         self.begin_walk(engines, tokens, at, key)
         return self.end_walk(engines)
@@ -344,10 +318,7 @@ class Panel:
     def begin_walk(
         self, engines: Sequence[int], tokens: Sequence[int], at: int, key: str = ""
     ) -> None:
-        """As `walk`, without waiting.
-
-        What is asked of an engine before `end_walk` waits until it has walked.
-        """
+        """As `walk`, without waiting; what is asked of an engine then waits until it has walked."""
         self._bank = (self._bank + 1) % BANKS
         request = requests.Walk(np.array(tokens, dtype=np.int32), at, self._bank, key)
         self._submit(dict.fromkeys(engines, request), self.limits.mask, stepwise=True)
@@ -361,18 +332,18 @@ class Panel:
     def _end_walks(self, engines: Iterable[int]) -> None:
         """Wait for those of the engines that walk."""
         walking = sorted(self._walking.intersection(engines))
+        if not walking:
+            return  # as within work on one engine
         self._walking.difference_update(walking)
         for index, answer in self.collect(walking).items():
             self._walked[index] = self._reached(index, answer)
 
-    def _reached(self, engine: int, answer: requests.WalkEnded | Failure) -> Walked:
+    def _reached(self, engine: int, answer: requests.Done | Failure) -> Walked:
         host, walk = self._hosts[engine], self._asked[engine].request
         assert isinstance(walk, requests.Walk)
         asked, reached = len(walk.tokens), int(host.buffer.progress[0])
         failure = answer if isinstance(answer, Failure) else None
-        if isinstance(answer, requests.WalkEnded) and answer.refused:
-            failure = MaskViolation("refused to consume a token that its mask allows")
-        elif failure is None and reached != asked:
+        if failure is None and reached != asked:
             failure = host.end(Crashed("ended a walk before its end"))
             self._opened[engine] = False
         reached = max(0, min(reached, asked))
@@ -396,7 +367,7 @@ class Panel:
     def collect(self, engines: Iterable[int]) -> dict[int, Any]:
         """The answers of engines of which something was asked, or what ended them."""
         engines = list(engines)
-        answers = self._done(Steps({index: self._answered(index) for index in engines}))
+        answers = self._done({index: self._answered(index) for index in engines})
         for index in engines:
             if not self._hosts[index].running:
                 self._opened[index] = False

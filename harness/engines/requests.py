@@ -1,14 +1,13 @@
-"""Questions to an engine in its host: each request with its answer (`harness.workers.commands`).
+"""Questions of the panel to the service of an engine, each with its answer.
 
-A request is sent by `harness.engines.panel.Panel`, and answered by the method of its name of
-`harness.engines.service.EngineService`. Shapes: ``n`` is the number of tokens or texts asked about.
+See `harness.workers.commands`. ``n`` is the number of tokens or texts that are asked about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from harness.engines.text_probe import ProbedTexts
 from harness.protocol import EngineInfo
 from harness.workers import wire
 from harness.workers.commands import A, Request
-from harness.workers.outcomes import Compiled, Refusal
+from harness.workers.outcomes import AdapterFault, Compiled, MaskViolation, Refusal
 
 Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
@@ -32,25 +31,10 @@ SAME_BUFFER = -1
 """In `Open.buffer`: the engine is opened again in a host whose buffer is mapped."""
 
 
-@dataclass(frozen=True)
-class ReplayDiverged:
-    """The answer of an engine that refuses tokens which it took before, at the first of them."""
-
-    refused_at: int
-
-
-@dataclass(frozen=True)
-class AtFault:
-    """The answer of an engine whose adapter is at fault: see `AdapterFault`."""
-
-    adapter_fault: str
-    detail: str
-
-
 class EngineRequest(Request[A], Generic[A]):
-    """What an engine is asked."""
+    """What an engine is asked; one that refuses what it took before has a fault, too."""
 
-    otherwise = (ReplayDiverged, AtFault)
+    otherwise: ClassVar[tuple[type, ...]] = (AdapterFault,)
 
 
 @dataclass(frozen=True)
@@ -78,7 +62,7 @@ class Opened(EngineInfo):
 class Open(EngineRequest[Opened]):
     """Load a saved vocabulary, construct ``module:attribute`` with all options, map the buffer.
 
-    `buffer` is the file descriptor of the mask buffer's memory; `SAME_BUFFER` keeps the mapped one.
+    `buffer`: the descriptor of the mask buffer's memory, or `SAME_BUFFER`.
     """
 
     engine: str
@@ -108,14 +92,9 @@ class Check(EngineRequest[Checked]):
 
 @dataclass(frozen=True)
 class EngineMetadata:
-    """One engine of a run; its fields are the entries in ``run.json``.
+    """One engine of a run, as ``run.json`` has it.
 
-    Attributes:
-        options: All of its options.
-        packages: Versions of the distributions that decide its masks.
-        tokens_asked: How many tokens it could be asked the bytes of.
-        tokens_with_other_bytes: For how many it holds others than the vocabulary, on purpose.
-        build: What tells a build at hand from others of its version; empty for a version.
+    `packages` decide its masks; `tokens_with_other_bytes` counts those that are so on purpose.
     """
 
     version: str
@@ -133,30 +112,13 @@ class EngineMetadata:
 
 
 @dataclass(frozen=True)
-class CompileEnded:
-    """How compiling ended: refused, in the engine's own words, or the times in seconds.
-
-    `first_mask` is counted from the end of the compilation.
-    """
-
-    refused: str | None = None
-    compile: float = 0.0
-    first_mask: float = 0.0
-
-    @property
-    def outcome(self) -> Compiled | Refusal:
-        """As an outcome."""
-        if self.refused is not None:
-            return Refusal(self.refused)
-        return Compiled(self.compile, self.first_mask)
-
-
-@dataclass(frozen=True)
-class Compile(EngineRequest[CompileEnded]):
+class Compile(EngineRequest[Compiled]):
     """Compile a schema and stand at its start; the first mask belongs to the time.
 
     With `strict` every mask is looked at while resolving, whatever faster way there is.
     """
+
+    otherwise = (AdapterFault, Refusal)
 
     schema: str
     strict: bool = False
@@ -170,20 +132,15 @@ class Goto(EngineRequest[Done]):
 
 
 @dataclass(frozen=True)
-class WalkEnded:
-    """Whether a walk ended at a token that the engine refused; the mask buffer tells at which."""
-
-    refused: bool = False
-
-
-@dataclass(frozen=True)
-class Walk(EngineRequest[WalkEnded]):
+class Walk(EngineRequest[Done]):
     """Consume tokens one by one, and write the mask after each to a bank of the mask buffer.
 
-    `tokens` has shape ``(n,)`` int32; a first one of -1 stands for none: the mask of where the walk
-    stands. So many were consumed before; what was walked beyond them is forgotten. On `key` it
-    depends at which positions the adapter is examined.
+    `tokens` has shape ``(n,)`` int32; a first one of -1 consumes nothing. So many were `consumed`
+    before; what was walked beyond them is forgotten. The mask buffer tells how far it came. On
+    `key` it depends at which positions the adapter is examined.
     """
+
+    otherwise = (AdapterFault, MaskViolation)
 
     tokens: Int32s
     consumed: int
@@ -202,27 +159,19 @@ class PositionRequest(EngineRequest[A], Generic[A]):
 class TokensRequest(PositionRequest[A], Generic[A]):
     """A question about each of `tokens`, shape ``(n,)`` int32, at a position."""
 
-    tokens: Int32s
+    asked_about = "tokens"
 
-    def asked(self) -> Sized:
-        """The tokens."""
-        return self.tokens
+    tokens: Int32s
 
 
 @dataclass(frozen=True)
 class Prove(TokensRequest[Each]):
     """For each token, the rank in its list of the first continuation that is allowed to the end.
 
-    Else `NO_CONTINUATION` or `TOKEN_REFUSED`.
-
-    Where the engine has a faster way than mask and consume in turn, that way decides, unless the
-    schema was compiled as `Compile.strict`.
-
-    Attributes:
-        lists: Which list belongs to each token, shape ``(n,)`` int32.
-        starts: The rank in the list to begin at, shape ``(n,)`` int32.
-        continuations: Token ids, end of sequence included.
-        members: The lists: numbers of continuations.
+    Else `NO_CONTINUATION` or `TOKEN_REFUSED`. The engine's faster way than mask and consume in turn
+    decides, unless the schema was compiled as `Compile.strict`. `lists` says which of `members`
+    (numbers of `continuations`, which are token ids) belongs to each token, `starts` at which rank
+    of it to begin, both of shape ``(n,)`` int32.
     """
 
     lists: Int32s
@@ -244,10 +193,7 @@ class RolledOut:
 
 @dataclass(frozen=True)
 class RollOut(TokensRequest[RolledOut]):
-    """Continue from each token, at most `limit` tokens far.
-
-    Every choice depends on `key` and the token alone.
-    """
+    """Continue from each token by at most `limit`; choices depend on `key` and the token alone."""
 
     key: str
     limit: int
@@ -255,13 +201,10 @@ class RollOut(TokensRequest[RolledOut]):
 
 @dataclass(frozen=True)
 class Confirmed:
-    """How far each token's completion is allowed.
+    """How many tokens of each continuation there are to the first that is forbidden, included.
 
-    Attributes:
-        reached: The tokens of the continuation up to the first that the mask forbids, that one
-            included: 0 where the disputed token itself is refused, one more than there are where
-            all are allowed; shape ``(n,)`` int32.
-        consumes: Whether the engine nevertheless consumes that one, shape ``(n,)`` bool.
+    0 where the disputed token itself is refused, one more than there are where all are allowed;
+    `consumes`: whether the engine consumes the forbidden one. Shape ``(n,)``.
     """
 
     reached: Int32s
@@ -279,8 +222,7 @@ class Confirm(TokensRequest[Confirmed]):
 class Exhaust(TokensRequest[Each]):
     """Whether everything that the masks allow after each token is known to miss the end (bool).
 
-    Completions of at most `limit` tokens are looked for; after a budget of masks for one token the
-    answer is that nothing is known.
+    Completions have at most `limit` tokens; after `budget` masks for a token nothing is known.
     """
 
     limit: int
@@ -289,10 +231,7 @@ class Exhaust(TokensRequest[Each]):
 
 @dataclass(frozen=True)
 class AskAgain(TokensRequest[Done]):
-    """Look whether the mask still says of tokens what it said on the walk.
-
-    `allowed`: whether each was, shape ``(n,)`` bool.
-    """
+    """Look whether the mask still allows of tokens what it did on the walk; shape ``(n,)``."""
 
     allowed: Bools
 
@@ -308,20 +247,14 @@ class Lengthen(TokensRequest[Each]):
 class Follow(PositionRequest[Each]):
     """How many leading tokens of each of `lists` are allowed one after another."""
 
-    lists: wire.Ragged
+    asked_about = "lists"
 
-    def asked(self) -> Sized:
-        """The lists."""
-        return self.lists
+    lists: wire.Ragged
 
 
 @dataclass(frozen=True)
 class FindRefused(TokensRequest[Each]):
-    """How many bytes go before the refused one, of tokens that the mask does not hold.
-
-    As `harness.engines.refused_byte.RefusedByte.of` says it; see there for `forced`, the one token
-    that the mask holds, and `looks_on`.
-    """
+    """How many bytes go before the refused one: see `harness.engines.refused_byte.RefusedByte`."""
 
     forced: int
     looks_on: bool
@@ -331,28 +264,24 @@ class FindRefused(TokensRequest[Each]):
 class Probe(EngineRequest[ProbedTexts]):
     """From the start, how far each of `texts` (token ids) gets, and what holds there."""
 
-    texts: wire.Ragged
+    asked_about = "texts"
 
-    def asked(self) -> Sized:
-        """The texts."""
-        return self.texts
+    texts: wire.Ragged
 
 
 @dataclass(frozen=True)
 class Write(EngineRequest[RolledOut]):
     """From the start, write `count` texts through nothing but the engine's own masks.
 
-    Every choice depends on `key` and the number of the text alone; see
-    `harness.completion.text_writer`. `hints` are JSON values of which some may be written, each
-    with the name of a member or none; `limit` is the tokens of a text.
+    See `harness.completion.text_writer`; choices depend on `key` and the text's number alone.
+    `hints`: JSON values that may be written, each with the name of a member or none; `limit`:
+    tokens of a text.
     """
+
+    asked_about = "count"
 
     hints: Sequence[tuple[str, str]]
     key: str
     first: int
     count: int
     limit: int
-
-    def asked(self) -> Sized:
-        """The numbers of the texts."""
-        return range(self.count)

@@ -19,7 +19,7 @@ import numpy as np
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, exhausted, roll_out
 from harness.engines import requests
 from harness.engines.refused_byte import RefusedByte
-from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, AtFault, Done, ReplayDiverged
+from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Done
 from harness.engines.slow_schemas import source_digest
 from harness.engines.text_probe import ProbedTexts, probe
 from harness.inputs.vocabulary import Vocabulary
@@ -38,9 +38,13 @@ from harness.workers import wire
 from harness.workers.commands import as_answer, read_request
 from harness.workers.host_process import load
 from harness.workers.mask_buffer import MaskBuffer
+from harness.workers.outcomes import Compiled, MaskViolation, Refusal
 
 if TYPE_CHECKING:
     from harness.completion.text_writer import TextWriter
+
+
+_REFUSED = MaskViolation("refused to consume a token that its mask allows")
 
 
 class EngineService:
@@ -66,15 +70,12 @@ class EngineService:
     def handle(self, message: wire.Message) -> wire.Message:
         """Answer one request; an exception that leaves it is the engine's."""
         asked = read_request(message, requests.__name__)
-        at = asked.at if isinstance(asked, requests.PositionRequest) else None
-        replay_diverged = self._stand(at)
-        if replay_diverged is not None:
-            return as_answer(replay_diverged)
         try:
-            answer = getattr(self, asked.command)(asked)
+            if isinstance(asked, requests.PositionRequest) and asked.at is not None:
+                self._stand(asked.at)
+            return as_answer(getattr(self, asked.command)(asked))
         except FaultFound as found:
-            answer = AtFault(found.fault.status, found.fault.detail)
-        return as_answer(answer)
+            return as_answer(found.fault)
 
     def open(self, asked: requests.Open) -> requests.Opened:
         """See `harness.engines.requests.Open`; so for all that follow."""
@@ -105,7 +106,7 @@ class EngineService:
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
         return requests.Checked(len(known), len(ordinary), wrong, purpose)
 
-    def compile(self, asked: requests.Compile) -> requests.CompileEnded:
+    def compile(self, asked: requests.Compile) -> Compiled | Refusal:
         """Compile the schema; the first mask belongs to it."""
         self.start = self.here = self._ahead = None
         self._strict = asked.strict
@@ -115,26 +116,26 @@ class EngineService:
             compiled = time.process_time()
             start.mask(self._buffer)
         except Refused as refusal:
-            return requests.CompileEnded(str(refusal)[:2000])
+            return Refusal(str(refusal)[:2000])
         ended = time.process_time()
         self.start = start
         self._begin(start.clone(), [])
-        return requests.CompileEnded(None, compiled - began, ended - compiled)
+        return Compiled(compiled - began, ended - compiled)
 
-    def goto(self, asked: requests.Goto) -> Done | ReplayDiverged:
+    def goto(self, asked: requests.Goto) -> Done:
         """Replay the tokens from the start."""
         tokens = asked.tokens.tolist()
         here, taken = self._replayed(tokens)
         if taken < len(tokens):
-            return ReplayDiverged(taken)
+            raise _diverged(taken)
         self._begin(here, tokens)
         return Done()
 
-    def walk(self, asked: requests.Walk) -> requests.WalkEnded:
+    def walk(self, asked: requests.Walk) -> Done | MaskViolation:
         """Walk on, or turn back and walk elsewhere."""
         at, bank = asked.consumed, asked.bank
         if (self._replay_diverged or len(self._walked) != at) and not self._turn_back(at):
-            return requests.WalkEnded(refused=True)
+            return _REFUSED
         self._replay_diverged = True
         ahead, shared_masks, clock = self._ahead, self.shared_masks, time.perf_counter_ns
         assert ahead is not None
@@ -150,7 +151,7 @@ class EngineService:
                     consumed = ahead.consume(token)
                     took = clock() - began
                     if not consumed:
-                        return requests.WalkEnded(refused=True)
+                        return _REFUSED
                     self._walked.append(token)
                 shared_masks.write(bank, slot, ahead.mask, clock, took)
                 examiner.cut_off(masks[slot], known=self._strict)
@@ -167,7 +168,7 @@ class EngineService:
         except FaultFound:
             shared_masks.progress[0] = slot  # its mask is none
             raise
-        return requests.WalkEnded()
+        return Done()
 
     def _begin(self, here: Matcher, walked: list[int]) -> None:
         """Stand after `walked`, with nothing ahead."""
@@ -187,18 +188,15 @@ class EngineService:
         self._ahead, self._walked = ahead, self._walked[:at]
         return all(map(ahead.consume, self._walked[since:]))
 
-    def _stand(self, at: int | None) -> ReplayDiverged | None:
-        """Follow to where something is asked; the place where the engine refuses what it took."""
-        if at is None or at == self._at:
-            return None
+    def _stand(self, at: int) -> None:
+        """Follow to where something is asked."""
         assert self.here is not None
         if at < self._at:
             self.here, self._at = self._replayed(self._walked[:at])
         while self._at < at:
             if not self.here.consume(self._walked[self._at]):
-                return ReplayDiverged(self._at)
+                raise _diverged(self._at)
             self._at += 1
-        return None
 
     def _replayed(self, tokens: Sequence[int]) -> tuple[Matcher, int]:
         """A matcher after `tokens` from the start, and how many of them it took."""
@@ -372,6 +370,11 @@ class EngineService:
             if follow(lists[rank]) == len(lists[rank]):
                 return rank
         return NO_CONTINUATION
+
+
+def _diverged(taken: int) -> FaultFound:
+    """That an engine refuses what it took before, at the first such token."""
+    return FaultFound("second_way", f"after {taken} tokens")
 
 
 def _rolled_out(found: Sequence[Rollout]) -> requests.RolledOut:

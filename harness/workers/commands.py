@@ -1,15 +1,12 @@
 """Typed requests to a service in a host: each is a frozen dataclass that names its answer's type.
 
-Both sides go by these definitions, and every name is written once: a field travels under its own
-name, arrays and `wire.Ragged` as arrays, all else in the header. A service has a method for each
-request, of the request's name in lower case (`Request.command`), which takes it and gives the
-answer.
+A field travels under its own name, arrays and `wire.Ragged` as arrays, all else in the header. A
+service answers each request by the method of its name in lower case (`Request.command`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sized
 from dataclasses import fields
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -28,6 +25,8 @@ class Request(Generic[A]):
     answered_with: ClassVar[type]
     otherwise: ClassVar[tuple[type, ...]] = ()
     """Types of answers that may come instead."""
+    asked_about: ClassVar[str] = ""
+    """The field with, or the number of, what is asked about: arrays of the answer are as long."""
     _known: ClassVar[dict[tuple[str, str], type[Request[Any]]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -36,10 +35,6 @@ class Request(Generic[A]):
             cls.answered_with = answer
             cls.command = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
             cls._known[cls.__module__, cls.command] = cls
-
-    def asked(self) -> Sized | None:
-        """What is asked about: every array of the answer is as long. None: no such rule."""
-        return None
 
     def message(self) -> wire.Message:
         """As a message to the host."""
@@ -57,10 +52,12 @@ class Request(Generic[A]):
             answer: Any = _read(kind, message)
         except (KeyError, TypeError) as error:
             raise wire.Broken from error
-        if kind is self.answered_with and (asked := self.asked()) is not None:
+        if kind is self.answered_with and self.asked_about:
+            asked = getattr(self, self.asked_about)
+            length = asked if isinstance(asked, int) else len(asked)
             values = (getattr(answer, one.name) for one in fields(kind))
             arrays = [one for one in values if isinstance(one, np.ndarray | wire.Ragged)]
-            if any(len(one) != len(asked) for one in arrays):
+            if any(len(one) != length for one in arrays):
                 raise wire.Broken
         return answer
 
