@@ -1,13 +1,12 @@
 """Builds at hand: what an engine spec names by a path, ``xgrammar@./dist/xgrammar-0.3.0-….whl``.
 
-A wheel, a directory with a source tree, or an interpreter that has the engine. A path may hold one
-thing today and another tomorrow, so a build is told from all others by its content: the wheel's
-SHA-256, that of the tree's files beside its commit, that of the files which an interpreter has
-installed.
+A wheel, a source tree, or an interpreter that has the engine. A path may hold one thing today and
+another tomorrow, so a build is told from all others by the SHA-256 of its content.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -34,11 +33,7 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Build:
-    """A build at hand, and the SHA-256 of its content.
-
-    `about` is the tree's commit, and whether it is dirty, or the version that an interpreter has,
-    and `directory` where that one has it.
-    """
+    """A build; `about` is the commit of a tree, or the version in an interpreter's `directory`."""
 
     kind: str
     path: Path
@@ -132,10 +127,7 @@ def _content(file: Path) -> str:
 
 
 def _in_git(tree: Path) -> tuple[str, list[Path]]:
-    """A tree's commit, and whether it is dirty, and its files, those of repositories inside too.
-
-    All files where git has none; of what git does not know, nothing that building leaves there.
-    """
+    """A tree's commit, and whether it is dirty, and its files, without what building leaves."""
     known = _listed(tree, "--cached")
     if not known:
         files = [one for one in tree.rglob("*") if not one.is_dir()]
@@ -163,19 +155,22 @@ def _git(tree: Path, *command: str) -> str | None:
     """What git says of the tree; None where it says nothing of it."""
     # a hook's own variables would have it speak of another repository
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(tree), *command],
-            capture_output=True,
-            encoding="utf-8",
-            errors="surrogateescape",
-            env=own,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        return _run(["git", "-C", str(tree), *command], check=True, env=own)
+    return None
+
+
+def _run(command: list[str], *, check: bool, env: dict[str, str] | None = None) -> str:
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        env=env,
+        timeout=_SECONDS,
+        check=check,
+    ).stdout
 
 
 def _is_generated(file: Path, tree: Path, *, hidden: bool = False) -> bool:
@@ -209,15 +204,8 @@ def _python(path: Path, engine: str, distribution: str) -> Build:
 
 def _asked(path: Path, engine: str, distribution: str) -> dict[str, Any]:
     try:
-        done = subprocess.run(
-            [str(path), "-I", str(installed_files.__file__), distribution],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-        found: dict[str, Any] = json.loads(done.stdout)
+        command = [str(path), "-I", str(installed_files.__file__), distribution]
+        found: dict[str, Any] = json.loads(_run(command, check=False))
         found["python"]
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{engine}: {path} is no Python that can be asked what it has") from error

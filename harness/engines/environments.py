@@ -1,21 +1,15 @@
 """Environments of engine versions: ``xgrammar@0.1.32`` is installed once, cached, found again.
 
-An environment is an overlay: a virtual environment that holds the version asked for and, through
-a path file, sees the packages of the environment maskcourt runs in. What fits is shared (torch
-alone has gigabytes) and only what does not fit is installed beside the engine, in front of the
-shared copy. `uv` does not count what lies outside of its environment: so it installs packages
-without what they require, and that is looked for here.
-
-The overlay's packages go on `EngineSpec.paths`, before the harness's own directory, which is that
-of the shared packages where maskcourt was installed as a wheel. The shared directory is a plain
-path, so that its own path files stay unread: those of an editable install can put their package in
+An environment is a virtual environment that, through a path file, sees the packages beside
+maskcourt: what fits is shared (torch alone has gigabytes), only what does not fit is installed, in
+front of the shared copy. `uv` does not count what lies outside of its environment, so it installs
+packages without what they require, and that is looked for here. The shared directory is a plain
+path, so that path files in it stay unread: those of an editable install can put their package in
 front of every directory.
 
-An environment is built under another name and renamed when it is complete, under a lock that the
-installer holds too: what a killed process leaves behind is never used, and swept when it is next
-wanted. One that others than this user and root made, or can write to, is not used either.
-
-Sources: documentation of Python's ``site`` and ``venv``, and of `uv pip`; the messages of uv 0.13.
+It is built under another name, under a lock that the installer holds too, and renamed when it is
+complete. What a killed process leaves is never used, nor what others than this user and root made
+or can write to. Sources: Python's ``site`` and ``venv``, `uv pip`; the messages of uv 0.13.
 """
 
 from __future__ import annotations
@@ -63,14 +57,10 @@ def provide(spec: EngineSpec) -> EngineSpec:
     """`spec` with an interpreter and module path that have the version, or build, it asks for.
 
     It comes back unchanged when what is installed will do: any version where it asks for none.
-    Where nothing is, that is the version at which the adapter was tested. Making an environment is
-    announced on standard error; one that is there is found in milliseconds.
+    Where nothing is, that is the version at which the adapter was tested.
 
     Raises:
-        UsageError: There is no such version, versions are not supported for this engine, it is not
-            installed and names no version that can be had, no package index can be reached, or the
-            environment cannot be made. Of a build at hand: it is not there, is another one than
-            `spec` says, or cannot be built.
+        UsageError: What it asks for cannot be had, or a build is another one than `spec` says.
     """
     if spec.path is not None:
         return _provide_build(spec, spec.path)
@@ -79,10 +69,7 @@ def provide(spec: EngineSpec) -> EngineSpec:
 
 
 def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
-    """`spec` with what has the build at hand.
-
-    Of a build that `spec` tells from others, as that of an earlier run, the environment will do.
-    """
+    """Of a build that `spec` tells from others, as of an earlier run, the environment will do."""
     wanted = _Wanted.by(spec, path)
     kept = _Environment.named(_build_key(wanted.name, content_of(spec.build)))
     if spec.build and kept.usable(wanted) and kept.marked().get("build") == spec.build:
@@ -110,11 +97,7 @@ def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
 
 
 def remove(spec: EngineSpec) -> Path:
-    """Remove the environment that `provide` makes for `spec`; where it was.
-
-    Raises:
-        UsageError: There is none, or `spec` asks for no version that could have one.
-    """
+    """Remove the environment that `provide` makes for `spec`: where it was; raises if none."""
     adapter = adapter_class(spec.reference, spec.paths)
     version = spec.path or spec.version or getattr(adapter, "TESTED", None)
     if version is None and spec.packages is None:
@@ -154,16 +137,11 @@ def builds_at_hand(distribution: str) -> list[str]:
 
 
 def listed_engines() -> dict[str, dict[str, Any]]:
-    """Per engine: its adapter, the versions installed, tested and at hand, its options.
-
-    No engine is started. Those at hand have an environment of their own, as builds have; None is a
-    version that there is not.
-    """
+    """Per engine: its adapter, the versions installed, tested and at hand, its options."""
     listed: dict[str, dict[str, Any]] = {}
     for name, reference in known_engines().items():
-        row: dict[str, Any] = {"adapter": reference, "at_hand": [], "builds": [], "remark": ""}
+        row = listed[name] = {"adapter": reference, "at_hand": [], "builds": [], "remark": ""}
         row |= {"distribution": None, "installed": None, "tested": None, "options": {}}
-        listed[name] = row
         try:
             adapter = adapter_class(reference)
         except UsageError as problem:  # a broken plug-in must not hide the other engines
@@ -183,14 +161,9 @@ def listed_engines() -> dict[str, dict[str, Any]]:
 
 
 def is_at_hand(spec: EngineSpec) -> bool:
-    """Whether `provide` installs nothing for `spec`: the engine is here, or its environment is.
+    """Whether `provide` installs nothing for `spec`; raises as `provide`.
 
-    A local build is never: a path, of an interpreter even, is nothing that somebody else's run may
-    name.
-
-    Raises:
-        UsageError: It is no version, versions are not supported for this engine, or it is not
-            installed and names no version that can be had.
+    A local build is never at hand: a path is nothing that somebody else's run may name.
     """
     if spec.path is not None:
         return False
@@ -226,8 +199,7 @@ class _Wanted:
     """What an engine asks for, one distribution or several, and how to speak of the engine."""
 
     engine: str
-    pins: tuple[Requirement, ...]
-    """With one version each; that of a build with none."""
+    pins: tuple[Requirement, ...]  # with one version each, that of a build with none
     build: Build | None = None
 
     @classmethod
@@ -261,7 +233,6 @@ class _Wanted:
 
     @property
     def name(self) -> str:
-        """Of the first distribution."""
         return self.pins[0].name
 
     @property
@@ -276,7 +247,6 @@ class _Wanted:
         return f"{'+'.join(versions)}-{_parent_key()}"
 
     def is_in(self, paths: Sequence[str]) -> bool:
-        """Whether these versions are what `paths` have."""
         return all(_is_met(one, _find(one.name, paths)) for one in self.pins)
 
 
@@ -294,7 +264,6 @@ class _Environment:
 
     @property
     def own(self) -> list[str]:
-        """The directory of its packages."""
         base = {"base": str(self.path), "platbase": str(self.path)}
         return [sysconfig.get_path("purelib", "venv", base)]
 
@@ -401,10 +370,7 @@ def _shared_packages() -> tuple[str, ...]:
 
 
 def _made(wanted: _Wanted) -> _Environment:
-    """The environment that has what is wanted, made if it is not there.
-
-    Another process that makes it is waited for.
-    """
+    """The environment that has what is wanted, made if no other process is making it."""
     environment = _Environment.named(wanted.key)
     path = environment.path
     try:

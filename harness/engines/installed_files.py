@@ -1,8 +1,7 @@
 """What an interpreter has of a distribution: asked by running this file with it, alone.
 
 It is any Python's that has an engine, so nothing but the standard library is needed. The digest is
-of the files themselves, not of the RECORD that lists them: a library that was copied over the
-installed one is another build.
+of the files themselves, since a library may be copied over the one that the RECORD lists.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""`uv`, asked to install packages into an environment, and its messages put in one line.
+"""`uv` installs packages into an environment, from where pip is configured to take them.
 
-Where packages come from is what pip was configured with: `uv` is given the same indexes,
-directories and constraints. Unlike pip with ``--prefer-binary`` it takes the newest version that
-fits, even if that one has to be built.
+Unlike pip with ``--prefer-binary`` it takes the newest version that fits, even if that has to be
+built.
 """
 
 from __future__ import annotations
@@ -50,10 +49,8 @@ _VARIABLES = {
 class Installer:
     """`uv` for the environment of an interpreter.
 
-    Attributes:
-        interpreter: That of the environment.
-        cache: A directory that nobody else has: files may be linked from there.
-        lock: The descriptor through which the right to change the environment is held.
+    Nobody else may have the `cache`, from which files may be linked; `lock` is the descriptor
+    through which the right to change the environment is held.
     """
 
     interpreter: Path

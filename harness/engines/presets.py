@@ -1,7 +1,7 @@
-"""Presets: engines as a server has them, ``vllm@0.33``, from ``datasets/presets.toml``.
+"""Presets: engines as a server's release has them, ``vllm@0.33``, of ``datasets/presets.toml``.
 
-A preset is one release of one server: here is what is known of it, in `harness.engines.servers` how
-it takes a schema. Hosts read it too, so it needs nothing beyond the standard library.
+How a server takes a schema is in `harness.engines.servers`. Hosts read this module too, so it needs
+nothing beyond the standard library.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Backend:
 
 
 @dataclass(frozen=True)
-class Step:
+class RouteStep:
     """One backend that is asked to take a schema, after a check of `server_checks` if any.
 
     `refused` is what becomes of a schema that the engine refuses: ``next`` goes on.
@@ -51,14 +51,10 @@ class Step:
 class Preset:
     """One release of a server, and what was `read` to know it.
 
-    Attributes:
-        backend: The value of its option ``backend`` by default.
-        pins: Where the versions of the packages are from.
-        routes: By value of its option ``backend``: the steps, in their order.
-        check: The check of every schema, before any backend; empty for none.
-        switches: Its other options, all off by default: by name a text of help, and what each
-            backend that knows it makes of it.
-        unknown: What is not known, or not done in the same way.
+    `pins` says where the versions of packages are from, `unknown` what is not done as the server
+    does it. `routes` has the steps for each value of the option ``backend``, whose default is
+    `backend`; `check` is the check of every schema before. `switches` are its other options, all
+    off by default: a text of help, and what each backend that knows it makes of it.
     """
 
     server: str
@@ -67,7 +63,7 @@ class Preset:
     read: str
     pins: str
     backends: Mapping[str, Backend]
-    routes: Mapping[str, Sequence[Step]]
+    routes: Mapping[str, Sequence[RouteStep]]
     check: str = ""
     switches: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = field(
         default_factory=dict
@@ -79,7 +75,7 @@ class Preset:
         """As the file has it."""
         backends = {name: Backend(**one) for name, one in table["backends"].items()}
         routes = {
-            name: tuple(Step(**one) for one in some) for name, some in table["routes"].items()
+            name: tuple(RouteStep(**one) for one in some) for name, some in table["routes"].items()
         }
         switches = {
             name: (one["help"], {key: value for key, value in one.items() if key != "help"})
@@ -95,11 +91,7 @@ class Preset:
         return {"backend": backend, **switches}
 
     def backends_for(self, options: Mapping[str, Any]) -> dict[str, Backend]:
-        """The backends that may be asked under some options, with the options of each.
-
-        Raises:
-            UsageError: An option is set that one of them does not know.
-        """
+        """The backends that may be asked under some options, each with the options of its own."""
         found = {}
         for step in self.routes[str(options["backend"])]:
             one = self.backends[step.backend]
@@ -118,21 +110,14 @@ class Preset:
 
     def requirements(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """What has to be installed to run it under some options, as pip writes it."""
-        packages = {
-            name: version
-            for one in self.backends_for(options).values()
-            for name, version in one.packages.items()
-        }
-        return tuple(f"{name}=={version}" for name, version in sorted(packages.items()))
+        backends = self.backends_for(options).values()
+        packages = {pin for one in backends for pin in one.packages.items()}
+        return tuple(f"{name}=={version}" for name, version in sorted(packages))
 
 
 @cache
 def load_presets() -> tuple[Preset, ...]:
-    """All presets that come with maskcourt; of each server the newest release first.
-
-    Raises:
-        InputError: The file cannot be read, or is not as it must be.
-    """
+    """All presets that come with maskcourt; of each server the newest release first."""
     file = data_path("presets.toml")
     try:
         tables = tomllib.loads(file.read_text("utf-8"))["preset"]
@@ -147,11 +132,7 @@ def servers() -> list[str]:
 
 
 def find_preset(server: str, version: str | None) -> Preset | None:
-    """The newest release of a server whose version begins as asked; None: it is no server.
-
-    Raises:
-        UsageError: None of its releases is known under this version.
-    """
+    """The newest release of a server whose version begins as asked; None: it is no server."""
     known = [one for one in load_presets() if one.server == server]
     fitting = [
         one for one in known if version is None or f"{one.release}.".startswith(f"{version}.")
@@ -165,11 +146,7 @@ def find_preset(server: str, version: str | None) -> Preset | None:
 
 
 def preset_of(options: Mapping[str, Any]) -> Preset:
-    """The preset that an engine's options name.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """The preset that an engine's options name."""
     for one in load_presets():
         if (one.server, one.release) == (options.get("server"), options.get("release")):
             return one
@@ -183,10 +160,7 @@ def described(name: str, backend: Backend, engine: EngineInfo) -> dict[str, bool
 
 
 def backends_of(server: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The engines of one in a run's manifest, by backend, each as if it were alone there.
-
-    One that is no server's has none.
-    """
+    """The engines of a server in a run's manifest, by backend, each as if it were alone there."""
     options = server.get("options", {})
     names = [key.removesuffix(".engine") for key in options if key.endswith(".engine")]
     found = {}

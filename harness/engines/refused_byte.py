@@ -8,6 +8,7 @@ are compared with those of the forced token, and of the one that is forced after
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,41 +20,30 @@ UNKNOWN = -1
 NOT_FORCED = -1
 
 
+@dataclass(frozen=True)
 class RefusedByte:
     """Finds the refused byte of tokens where the matcher `here` stands; clones of it are led on.
 
-    Args:
-        follow: How many leading tokens of a list are allowed there one after another.
-        forced: The one token that the mask there holds, `NOT_FORCED` where it holds more.
-        looks_on: Whether masks are looked at where bytes of a token were taken before one is
-            refused: one mask for each such place.
+    `follow` says how many leading tokens of a list are allowed there; `forced` is the one token
+    that the mask there holds, `NOT_FORCED` where it holds more. With `looks_on` a mask is looked at
+    for each place where bytes of a token were taken before one is refused.
     """
 
-    def __init__(
-        self,
-        here: Matcher,
-        vocabulary: Vocabulary,
-        follow: Callable[[Sequence[int]], int],
-        forced: int,
-        *,
-        looks_on: bool,
-    ) -> None:
-        self._here = here
-        self._vocabulary = vocabulary
-        self._follow = follow
-        self._looks_on = looks_on
-        self._forced: dict[tuple[int, ...], int] = {(): forced}
+    here: Matcher
+    vocabulary: Vocabulary
+    follow: Callable[[Sequence[int]], int]
+    forced: int
+    looks_on: bool
+    _known: dict[tuple[int, ...], int] = field(default_factory=dict, init=False)
 
     def of(self, token: int) -> int:
         """How many bytes of a refused token go before the byte that is refused.
 
-        Returns:
-            The token's length where all bytes are taken and the token as a whole is refused;
-            `UNKNOWN` where the vocabulary lacks a byte. Of a token that only cuts forced bytes
-            in another way, as many as are taken one by one.
+        All where the token as a whole is refused; `UNKNOWN` where the vocabulary lacks a byte. Of a
+        token that only cuts forced bytes in another way, as many as are taken one by one.
         """
-        text, spelled = self._vocabulary.tokens[token], self._vocabulary.spelled(token)
-        taken = self._follow(spelled)
+        text, spelled = self.vocabulary.tokens[token], self.vocabulary.spelled(token)
+        taken = self.follow(spelled)
         if taken == len(spelled):
             return taken if taken == len(text) else UNKNOWN
         taken_bytes = tuple(spelled[:taken])
@@ -64,26 +54,33 @@ class RefusedByte:
 
     def _forced_after(self, bytes_: tuple[int, ...]) -> int:
         """The token that is forced after some bytes."""
-        if bytes_ not in self._forced:
-            trial = self._led(bytes_) if self._looks_on else None
-            self._forced[bytes_] = (
-                NOT_FORCED if trial is None else forced_token(self._mask(trial), self._vocabulary)
+        if not bytes_:
+            return self.forced
+        if not self.looks_on:
+            return NOT_FORCED
+        if bytes_ not in self._known:
+            trial = self._led(bytes_)
+            forced = (
+                forced_token(self._mask(trial), self.vocabulary)
+                if trial is not None
+                else NOT_FORCED
             )
-        return self._forced[bytes_]
+            self._known[bytes_] = forced
+        return self._known[bytes_]
 
     def _where_left(self, text: bytes, start: tuple[int, ...]) -> int:
         """How many bytes of `text` are as what is forced and what may follow, token by token."""
         trial, at = self._led(start), len(start)
         while trial is not None and at < len(text):
             mask = self._mask(trial)
-            step = forced_token(mask, self._vocabulary)
+            step = forced_token(mask, self.vocabulary)
             if step == NOT_FORCED:
-                step = self._vocabulary.byte_ids[text[at]]
+                step = self.vocabulary.byte_ids[text[at]]
             if step < 0:
                 return len(start)
             if not allows(mask, step):
                 return at
-            bytes_ = self._vocabulary.tokens[step]
+            bytes_ = self.vocabulary.tokens[step]
             same = alike(bytes_, text[at:])
             at += same
             if same < len(bytes_):
@@ -93,11 +90,11 @@ class RefusedByte:
 
     def _led(self, tokens: Sequence[int]) -> Matcher | None:
         """A clone after some tokens; None where it refuses one."""
-        trial = self._here.clone()
+        trial = self.here.clone()
         return trial if all(map(trial.consume, tokens)) else None
 
     def _mask(self, matcher: Matcher) -> Mask:
-        mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
+        mask = np.zeros(self.vocabulary.words, dtype=np.uint32)
         matcher.mask(mask)
         return mask
 

@@ -1,8 +1,8 @@
 """The checks with which servers refuse schemas before any engine sees them, in their words.
 
-Each is written from what the server's own function does, release by release; the files are named in
-`datasets/presets.toml`. Where a server would name one of several faults by chance, the first in the
-order of the schema is named.
+Each is written from what the server's own function does; the files are named in
+`datasets/presets.toml`. Of faults that a server would choose by chance the first in the schema is
+named.
 """
 
 from __future__ import annotations
@@ -29,19 +29,16 @@ _LENGTHS = ("minLength", "maxLength")
 def _vllm_request(schema: Any) -> str | None:
     """Containers nested more than 64 deep, in whatever keyword."""
     level = [schema]
-    for _ in range(_DEEPEST):
-        inside = [one.values() if isinstance(one, dict) else one for one in level if _nests(one)]
+    for _ in range(_DEEPEST + 1):
+        level = [one for one in level if isinstance(one, dict | list)]
+        if not level:
+            return None
+        inside = [one.values() if isinstance(one, dict) else one for one in level]
         level = [inner for some in inside for inner in some]
-    if not any(map(_nests, level)):
-        return None
     return (
         "The JSON schema is nested too deeply: objects and arrays may nest at most "
         f"{_DEEPEST} levels"
     )
-
-
-def _nests(value: Any) -> bool:
-    return isinstance(value, dict | list)
 
 
 def _vllm_xgrammar(schema: Any) -> str | None:
@@ -55,9 +52,9 @@ def _vllm_xgrammar(schema: Any) -> str | None:
             "Failed to transform json schema into a grammar: The schema should be a string or a "
             "Pydantic model."
         )
-    if not any(map(_vllm_avoids, _objects(schema))):
-        return None
-    return "The provided JSON schema contains features not supported by xgrammar."
+    if any(map(_vllm_avoids, _objects(schema))):
+        return "The provided JSON schema contains features not supported by xgrammar."
+    return None
 
 
 def _vllm_avoids(one: Schema) -> bool:
@@ -85,9 +82,8 @@ def _vllm_avoids_object(one: Schema) -> bool:
 
 def _vllm_guidance(schema: Any) -> str | None:
     """For ``auto`` alone: ``patternProperties`` anywhere goes past guidance."""
-    if any("patternProperties" in one for one in _objects(schema)):
-        return "patternProperties is not supported by llguidance"
-    return None
+    named = any("patternProperties" in one for one in _objects(schema))
+    return "patternProperties is not supported by llguidance" if named else None
 
 
 _BOTH_IGNORE = frozenset(

@@ -1,9 +1,7 @@
-"""Servers: engines of other adapters, called and guarded as a server does it.
+"""Servers: engines of other adapters, called and guarded as a server's preset says.
 
-Which server that is a preset says (`harness.engines.presets`). A schema is written out as the
-server's interface would hand it on (read and written again), goes through the server's checks, and
-is compiled by the first backend that takes it, which is said on standard error. Masks are the
-backend's.
+A schema is written out as the server's interface would hand it on, goes through the server's
+checks, and is compiled by the first backend that takes it, which is said on standard error.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.engines.presets import TAKEN, Step, described, preset_of
+from harness.engines.presets import TAKEN, RouteStep, described, preset_of
 from harness.engines.server_checks import CHECKS
 from harness.engines.specs import adapter_class, built_in
 from harness.protocol import Engine, EngineInfo, Matcher, Option, Refused, complete_options
@@ -25,10 +23,7 @@ if TYPE_CHECKING:
 class ServerEngine:
     """The engines of one release of a server, with one vocabulary.
 
-    The options in `EngineInfo` are the server's own and those of all backends that can be asked.
-
-    Attributes:
-        parts: The classes of the backends' adapters.
+    Options in `EngineInfo` are the server's and its backends', whose adapters' classes are `parts`.
     """
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {}
@@ -39,7 +34,7 @@ class ServerEngine:
         preset = preset_of(options)
         self._name = f"{preset.server} {preset.release}"
         self._check = preset.check
-        self._steps: Sequence[Step] = preset.routes[str(options["backend"])]
+        self._steps: Sequence[RouteStep] = preset.routes[str(options["backend"])]
         self._engines: dict[str, Engine] = {}
         shown: dict[str, bool | int | str] = dict(options)
         packages: dict[str, str] = {}
@@ -56,28 +51,22 @@ class ServerEngine:
         self.info = EngineInfo(preset.server, preset.release, shown, packages)
 
     def compile(self, schema: str) -> Matcher:
-        """A matcher of the backend that takes the schema.
-
-        Raises:
-            Refused: In the words of the server's check, or of the engine of the last backend asked.
-        """
+        """A matcher of the first backend that takes the schema; the last one's words if none."""
         value = json.loads(schema)
         _pass(self._check, value)
         text = json.dumps(value)
         words = ""
         for step in self._steps:
+            checked = False
             try:
                 _pass(step.check, value)
-            except Refused as refusal:
-                words = self._refusal(step, refusal)
-                continue
-            try:
+                checked = True
                 matcher = self._engines[step.backend].compile(text)
             except Refused as refusal:
-                words = self._refusal(step, refusal)
-                if step.refused == "next":
-                    continue
-                break
+                words = f"{step.backend}: {refusal}" if len(self._steps) > 1 else str(refusal)
+                if checked and step.refused != "next":
+                    break
+                continue
             because = f" ({words})" if words else ""
             sys.stderr.write(f"{self._name}: {TAKEN} {step.backend}{because}\n")
             return matcher
@@ -87,9 +76,6 @@ class ServerEngine:
         """What all backends hold; where two differ, what the second of them does."""
         known = [engine.token_bytes(ids) for engine in self._engines.values()]
         return [_agreed(some) for some in zip(*known, strict=True)]
-
-    def _refusal(self, step: Step, refusal: Refused) -> str:
-        return f"{step.backend}: {refusal}" if len(self._steps) > 1 else str(refusal)
 
 
 def _pass(check: str, schema: Any) -> None:

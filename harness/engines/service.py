@@ -1,7 +1,4 @@
-"""The service inside an engine's host: everything that touches the engine, hot loops included.
-
-It answers the requests of `harness.engines.requests`, one method for each. Masks are written to a
-buffer that the coordinator reads.
+"""The service inside an engine's host, which answers the requests of `harness.engines.requests`.
 
 The engine walks ahead: what is asked about a position is asked when its masks, and those of some
 positions after it, are known. So there are two matchers, one at the end of the walk and one that
@@ -153,7 +150,10 @@ class EngineService:
                     if not consumed:
                         return _REFUSED
                     self._walked.append(token)
-                shared_masks.write(bank, slot, ahead.mask, clock, took)
+                began = clock()
+                ahead.mask(masks[slot])
+                shared_masks.times[bank, slot] = clock() - began, took
+                shared_masks.progress[0] = slot + 1
                 examiner.cut_off(masks[slot], known=self._strict)
                 if is_examined(asked.key, len(self._walked)):
                     if not self._walked:  # of which all others are clones
@@ -296,13 +296,8 @@ class EngineService:
     def find_refused(self, asked: requests.FindRefused) -> requests.Each:
         """Look at every token byte by byte."""
         assert self.here is not None
-        refused = RefusedByte(
-            self.here,
-            self.vocabulary,
-            self._follows(self.here),
-            asked.forced,
-            looks_on=asked.looks_on,
-        )
+        follow = self._follows(self.here)
+        refused = RefusedByte(self.here, self.vocabulary, follow, asked.forced, asked.looks_on)
         before = list(map(refused.of, asked.tokens.tolist()))
         return requests.Each(np.array(before, dtype=np.int32))
 

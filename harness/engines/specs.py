@@ -43,27 +43,24 @@ _NO_COMMA = "a path in a spec has no comma and no bracket: rename what it leads 
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """An engine as the user named it, resolved to what starts it."""
+    """An engine as the user named it, resolved to what starts it.
+
+    `name` is the spec's canonical text, and the engine's name in every table; `options` are all of
+    its adapter's. A `version` of None is the installed one. `packages`, as ``name==version``, are
+    what a preset needs, None for the adapter's own. With `slow_masks` less is asked of the engine.
+    `path` is the build that is asked for, `build` what tells this one from all others, if known.
+    """
 
     name: str
-    """The spec's canonical text; the engine's name in every table."""
     reference: str
-    """``module:Class`` of the adapter."""
     options: Mapping[str, Value]
-    """Every option of the adapter, defaults filled in."""
     version: str | None = None
-    """The version asked for, None for the one installed."""
     interpreter: str = sys.executable
     paths: tuple[str, ...] = ()
-    """Directories that go on the host's module path."""
     packages: tuple[str, ...] | None = None
-    """What a preset needs, as ``name==version``; None for the adapter's own."""
     slow_masks: bool = False
-    """Whether a mask takes so long that less is asked of the engine."""
     path: str | None = None
-    """The build at hand that is asked for, in place of a version (`harness.engines.builds`)."""
     build: str = ""
-    """What tells this build from all others; empty where any will do that is at `path`."""
 
 
 @cache
@@ -79,11 +76,9 @@ def built_in() -> dict[str, str]:
 
 def known_engines() -> dict[str, str]:
     """Every engine that can be named, with its ``module:Class``; built-in ones and plug-ins."""
-    found = {
-        point.name: f"{point.module}:{point.attr}"
-        for point in importlib.metadata.entry_points(group=ENTRY_POINTS)
-    }
-    return dict(sorted({**found, **built_in()}.items()))
+    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    plug_ins = {point.name: f"{point.module}:{point.attr}" for point in points}
+    return dict(sorted({**plug_ins, **built_in()}.items()))
 
 
 def split_specs(text: str) -> list[str]:
@@ -123,11 +118,7 @@ def with_version(spec: str, version: str) -> str:
 
 
 def read_spec(text: str) -> ReadSpec:
-    """Take a spec's text apart; nothing is looked up.
-
-    Raises:
-        UsageError: It cannot be read.
-    """
+    """Take a spec's text apart; nothing is looked up."""
     match = _SPEC.fullmatch(text.strip())
     if match is None:
         raise UsageError(
@@ -144,11 +135,7 @@ def read_spec(text: str) -> ReadSpec:
 
 
 def parse_spec(text: str) -> EngineSpec:
-    """Resolve one engine spec, without starting or importing the engine itself.
-
-    Raises:
-        UsageError: An unknown engine, option or version, or a spec that cannot be read.
-    """
+    """Resolve one engine spec, without starting or importing the engine itself."""
     read = read_spec(text)
     name, version, path = read.name, read.version, read.path
     if path and name in presets.servers():
@@ -156,8 +143,7 @@ def parse_spec(text: str) -> EngineSpec:
             f"{name} is a server, and {path} may be the build of an engine",
             f"name the engine, as in xgrammar@{path}",
         )
-    preset = presets.find_preset(name, version)
-    if preset is not None:
+    if preset := presets.find_preset(name, version):
         return _of_preset(text, read, preset)
     known = {name: name} if ":" in name else known_engines()
     if name not in known:
@@ -166,11 +152,10 @@ def parse_spec(text: str) -> EngineSpec:
     paths = (str(Path.cwd()),) if ":" in name else ()
     adapter = adapter_class(reference, paths)
     given = _given_options(text, read.rest, adapter.OPTIONS)
-    options = _completed(name, adapter.OPTIONS, given)
     return EngineSpec(
         _canonical(name, path or version, given),
         reference,
-        options,
+        _completed(name, adapter.OPTIONS, given),
         None if path else version,
         paths=paths,
         slow_masks=getattr(adapter, "SLOW_MASKS", False),
@@ -226,11 +211,7 @@ def _listed(text: str) -> list[EngineSpec]:
 
 
 def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:
-    """The adapter class that ``module:Class`` names; its engine is not imported.
-
-    Raises:
-        UsageError: There is no such module or class, or it is no adapter.
-    """
+    """The adapter class that ``module:Class`` names, else a usage error; imports no engine."""
     module_name, _, attribute = reference.partition(":")
     for path in reversed(paths):
         if path not in sys.path:
@@ -302,9 +283,8 @@ def _completed(
 
 
 def _canonical(name: str, version: str | None, given: Mapping[str, Value]) -> str:
-    shown = {
-        key: str(value).lower() if isinstance(value, bool) else str(value)
+    options = ",".join(
+        f"{key}={str(value).lower() if isinstance(value, bool) else value}"
         for key, value in sorted(given.items())
-    }
-    options = ",".join(f"{key}={value}" for key, value in shown.items())
+    )
     return name + (f"@{version}" if version else "") + (f"[{options}]" if options else "")

@@ -1,7 +1,4 @@
-"""How far a matcher lets a text, by mask and by consuming, and what holds where it stops.
-
-It runs inside the host, next to the engine, and needs nothing but numpy.
-"""
+"""How far a matcher lets a text, by mask and by consuming, and what holds where it stops."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ def probe(
         if forbidden or not taken:
             stopped(here, mask)
             return Probed(count, forbidden, taken, not mask.any(), bool((mask & eos).any()))
-    if tokens and allows(eos, tokens[-1]):  # behind the end there is nothing to ask for
+    if tokens and allows(eos, tokens[-1]):  # after the end there is nothing to ask for
         return Probed(len(tokens), False, False, True, False)
     mask.fill(0)
     here.mask(mask)

@@ -1,10 +1,8 @@
-"""The inside of a host: one process that serves one engine (or the validators) over two pipes.
+"""The inside of a host: one process that serves an engine, or the validators, over two pipes.
 
-Started as ``main(PARENT, IN, OUT, SERVICE)``: the coordinator's process, two file descriptors, and
-the ``module:Class`` whose instance answers every message. The process ties its life to its parent's
-before anything is imported that takes time or has descriptors. It needs nothing but numpy and what
-the service itself imports. Whatever is printed goes to the file that the coordinator put in place
-of descriptors 1 and 2.
+It ties its life to its parent's before anything is imported that takes time or has descriptors, and
+needs nothing but numpy and what the service itself imports. Whatever is printed goes to the
+coordinator's file.
 """
 
 from __future__ import annotations
@@ -34,12 +32,7 @@ class Service(Protocol):
 
 
 def load(reference: str) -> Any:
-    """The object that ``module:attribute`` names.
-
-    Raises:
-        ValueError: The text has no such form.
-        ImportError, AttributeError: There is no such module, or nothing of that name in it.
-    """
+    """The object that ``module:attribute`` names."""
     module, colon, attribute = reference.partition(":")
     if not colon or not module or not attribute:
         raise ValueError(f"{reference!r} is not of the form module:attribute")
@@ -92,10 +85,7 @@ def _failure(error: BaseException) -> Message:
 
 
 def _out_of_reach(descriptor: int) -> int:
-    """Move a descriptor to a high number, above the limit that this process is told of.
-
-    Where the system allows no such number it goes as high as it can.
-    """
+    """Move a descriptor as high as it can go, above the limit that this process is told of."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _OUT_OF_REACH + 64 if hard == resource.RLIM_INFINITY else min(hard, _OUT_OF_REACH + 64)
     moved = descriptor

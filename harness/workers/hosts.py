@@ -1,10 +1,8 @@
 """Hosts seen from the coordinator: start a process, ask it something, survive its death.
 
-A host is one process that serves one engine or the validators. It is watched while it works:
-processor time and wall time against the request's limit, resident memory against the host's, of
-which the most that it ever had counts. No call blocks, whatever the host does.
-What ends it is told apart: a signal of its own (`Crashed`), the time limit (`TimedOut`), the
-memory limit (`OutOfMemory`). A host that ended is started again by whoever needs it next.
+A host is watched while it works: processor time and wall time against the request's limit, the most
+resident memory that it ever had against the host's. No call blocks, whatever it does. What ends it
+is told apart; it is started again by whoever needs it next.
 """
 
 from __future__ import annotations
@@ -32,14 +30,10 @@ from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
 
 WALL_FACTOR = 4
-"""A request may take this many times its processor-time limit in wall time: processor time says
-the same on a busy machine as on an idle one, wall time catches an engine that sleeps."""
+"""A request may take this many times its processor-time limit in wall time: an engine may sleep."""
 
-AWAKE = 0.05
-"""An engine with at least this share of a processor does not sleep, it waits for its turn."""
-
-AWAKE_FACTOR = 40
-"""The wall time that such a request may take, as `WALL_FACTOR`."""
+AWAKE, AWAKE_FACTOR = 0.05, 40
+"""So many times where it has this share of a processor: then it only waits for its turn."""
 
 OUTPUT_LIMIT = 16_384
 """Bytes of an engine's own output that are kept with a case."""
@@ -50,8 +44,7 @@ _READ_LIMIT = 1 << 20
 STOPPED_SECONDS = 600.0
 """So long a host that somebody stopped is waited for; that it stands still is not the engine's."""
 
-_TICK = 0.02
-_SLOW_TICK = 0.1
+_TICK, _SLOW_TICK = 0.02, 0.1
 
 _GLANCE = 1.0
 """Seconds that count between two looks at a host: the coordinator itself may have been stopped."""
@@ -77,8 +70,8 @@ Ended = Crashed | TimedOut | OutOfMemory
 class HostSpec:
     """How to start a host with a service ``module:Class`` inside.
 
-    `paths` go before everything else on its module path; it is ended at so many bytes of resident
-    memory, or where it takes more than `start_seconds` of processor time to start and import.
+    `paths` go first on its module path. It may have so many bytes of resident memory, and take
+    `start_seconds` of processor time to start and import.
     """
 
     name: str
@@ -103,8 +96,7 @@ class Host:
         self._waited = self._stopped = self._cpu_began = self._limit = self._looked = 0.0
         self._steps: int | None = None
         self._memory_file = _shared_file(size_of(mask_words))
-        self.buffer_descriptor = self._memory_file.fileno()
-        """Of the buffer's memory, the same number inside the host."""
+        self.buffer_descriptor = self._memory_file.fileno()  # the same number inside the host
         memory = mmap.mmap(self.buffer_descriptor, size_of(mask_words))
         self.buffer = MaskBuffer(memory, mask_words)
 
@@ -161,10 +153,7 @@ class Host:
         *,
         stepwise: bool = False,
     ) -> None:
-        """Ask something that may take `limit` seconds of processor time; `answer` waits for it.
-
-        With `stepwise` the limit is for each step of which the buffer tells.
-        """
+        """Ask something with a limit of processor time; if `stepwise`, that of each step."""
         if not self.running:
             return
         self.buffer.progress[:] = 0
@@ -196,8 +185,8 @@ class Host:
     def answer(self, meanwhile: Callable[[], None] | None = None) -> wire.Message | Ended:
         """The answer, waited for; `meanwhile` is called again and again.
 
-        An exception inside the service comes back as `Crashed` and leaves the host running; after
-        any other `Ended` the host's process is gone and `ended` says why.
+        An exception inside the service is a `Crashed` that leaves the host running; after any other
+        `Ended` its process is gone.
         """
         tick = _TICK
         while not (answers := poll([self], tick)):
@@ -211,10 +200,7 @@ class Host:
         return os.fstat(self._output.fileno()).st_size
 
     def output(self, end: int | None = None) -> str:
-        """The text printed since this was last asked, its beginning if it is long.
-
-        `end`: Without what was printed after so many bytes, which is not given later either.
-        """
+        """What was printed since this was last asked, up to the byte `end`; long text is cut."""
         start, self._mark = self._mark, self.printed()
         end = self._mark if end is None else end
         data = os.pread(self._output.fileno(), max(min(end - start, _READ_LIMIT), 0), start)
@@ -289,7 +275,12 @@ class Host:
         if self._over_memory():
             return self.ended
         used = self.processor_seconds() - self._cpu_began
-        self._count_wall_time()
+        now = time.monotonic()
+        since, self._seen = min(now - self._seen, _GLANCE), now
+        if self._stat()[:1] in (["T"], ["t"]):
+            self._stopped += since
+        else:
+            self._waited += since
         factor = AWAKE_FACTOR if used >= self._waited * AWAKE else WALL_FACTOR
         if used > self._limit or self._waited > self._limit * factor + 1:
             return self.end(TimedOut(f"over the limit of {self._limit:g} s"))
@@ -305,15 +296,6 @@ class Host:
         if over := found is not None and int(found[1]) << 10 > self.spec.memory:
             self.end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
         return over
-
-    def _count_wall_time(self) -> None:
-        """Count the time since the last look, by whether the host was stopped meanwhile."""
-        now = time.monotonic()
-        since, self._seen = min(now - self._seen, _GLANCE), now
-        if self._stat()[:1] in (["T"], ["t"]):
-            self._stopped += since
-        else:
-            self._waited += since
 
     def _kill(self) -> None:
         """End the process and all that it started, unless that was seen to before; wait for it."""
@@ -380,10 +362,7 @@ class Host:
 
 
 def poll(hosts: Sequence[Host], timeout: float) -> dict[int, wire.Message | Ended]:
-    """The answers that are there within `timeout` seconds, by the host's index.
-
-    Where there are none the hosts are looked after; one that this ends has its answer next time.
-    """
+    """The answers within `timeout` seconds, by index; if none, the hosts are looked after."""
     answers: dict[int, wire.Message | Ended] = {}
     waiting = {}
     for index, host in enumerate(hosts):

@@ -1,8 +1,7 @@
 """What ties a process to the one that started it: it dies with its parent, and its own with it.
 
-What an engine starts may have a session of its own, and a parent that is gone. It is found all the
-same: a host adopts what its descendants leave behind, and everything that is started in it has the
-host's mark in its environment.
+What an engine starts may have a session of its own, and a parent that is gone: a host adopts what
+its descendants leave behind, and what is started in it has its mark in the environment.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ _ROUNDS = 100
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Ask the kernel to end this process when its parent dies, even in native code.
-
-    Where `parent` is known: ends at once if that one died before.
-    """
+    """End this process when its parent dies, even in native code; at once if it is another one."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
         os._exit(1)
@@ -47,11 +43,7 @@ def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
 
 
 def end_all(mark: str, root: int | None = None, spared: AbstractSet[int] | None = None) -> None:
-    """Kill all that has the mark, and all below the process `root`, but neither it nor this one.
-
-    `root`, a child of this process, starts nothing more afterwards, since it is stopped. Where it
-    is said which processes were `below` this one before, all others are killed, too.
-    """
+    """Kill what has the mark, is below `root`, which is stopped, or below here and not `spared`."""
     if root is not None:
         _send(root, signal.SIGSTOP)
     for _ in range(_ROUNDS):

@@ -1,7 +1,6 @@
 """The mask buffer: memory that a host shares with its coordinator, for the masks of many positions.
 
-The engine writes its masks where the coordinator reads them, and says after each how far it has
-come, so that a host that dies or hangs amid a batch is known to have died or hung at that position.
+After each mask the host says how far it has come, so that it is known where it died or hung.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,14 +24,11 @@ _HEAD = 2 + 2 * SLOTS * BANKS
 
 
 class MaskBuffer:
-    """A view of `size_of` bytes of writable memory, for masks of so many words.
+    """A view of `size_of` bytes of memory: `masks`, shape ``(BANKS, SLOTS, words)`` uint32.
 
-    Attributes:
-        progress: How many slots of the present batch are written, and what else was done on the
-            way, shape ``(2,)`` int64.
-        times: Nanoseconds to compute the mask of a slot, and to consume the token that leads
-            there, shape ``(BANKS, SLOTS, 2)`` int64.
-        masks: Shape ``(BANKS, SLOTS, words)`` uint32.
+    `progress`, int64: slots of the present batch that are written, and what else was done.
+    `times`, shape ``(BANKS, SLOTS, 2)`` int64: nanoseconds to compute the mask of a slot, and to
+    consume the token that leads there.
     """
 
     def __init__(self, memory: Any, words: int) -> None:
@@ -49,11 +44,7 @@ class MaskBuffer:
 
     @classmethod
     def taken_over(cls, descriptor: int, words: int) -> MaskBuffer:
-        """One in a file that is mapped and closed: nothing can be written into it by number.
-
-        Raises:
-            OSError: It cannot be mapped.
-        """
+        """One in a file that is mapped and closed: nothing can be written into it by number."""
         size = size_of(words)
         # `mmap.mmap` would keep a descriptor of its own
         libc = ctypes.CDLL(None, use_errno=True)
@@ -68,22 +59,6 @@ class MaskBuffer:
         # a copy that the engine makes of its process has no say in how far the walk is
         os.register_at_fork(after_in_child=lambda: buffer._view(bytearray(size)))
         return buffer
-
-    def write(
-        self,
-        bank: int,
-        slot: int,
-        mask: Callable[[npt.NDArray[np.uint32]], object],
-        clock: Callable[[], int],
-        consume_ns: int,
-    ) -> None:
-        """Have `mask` write a slot, note what it took by `clock`, and that the slot is written."""
-        row = self.masks[bank, slot]
-        began = clock()
-        mask(row)
-        took = clock() - began
-        self.times[bank, slot] = took, consume_ns
-        self.progress[0] = slot + 1
 
 
 def size_of(words: int) -> int:

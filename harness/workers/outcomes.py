@@ -91,12 +91,10 @@ EXCLUDING: Final = ("mask_not_written", "mask_changes", "clone_differs", "second
 
 @dataclass(frozen=True)
 class AdapterFault:
-    """The adapter contradicts itself, which says nothing about its engine."""
+    """The adapter contradicts itself, which says nothing about its engine; `detail` is evidence."""
 
-    status: str
-    """One of `ADAPTER_FAULTS`."""
+    status: str  # one of `ADAPTER_FAULTS`
     detail: str
-    """The evidence."""
 
     @property
     def message(self) -> str:

@@ -1,9 +1,8 @@
 """Temporary directories that one or several processes hold; the last one removes them.
 
-Holding is a shared lock on a file beside the directory, which the system lets go of when a
-process dies in whatever way. So what can be locked for oneself alone is held by nobody: it is
-removed by whoever lets go last, or by the next who holds anything. Process ids play no part, so
-that neither a number used again nor a container's own ones mislead.
+Holding is a shared lock on a file beside the directory, which the system lets go of when a process
+dies in whatever way. What can be locked for oneself alone is held by nobody, and removed by whoever
+lets go last, or by the next who holds anything.
 """
 
 from __future__ import annotations
@@ -32,11 +31,7 @@ LONGEST_BASE = 107 - len(
 
 
 class SharedDirectory:
-    """The directory called `name` in `base`, held until `release` or the end of the process.
-
-    Raises:
-        MaskcourtError: The base directory belongs to somebody else, or others can write to it.
-    """
+    """The directory called `name` in `base`, held until `release` or the end of the process."""
 
     def __init__(self, name: str, base: Path | None = None) -> None:
         base = base or short_base()
@@ -128,10 +123,7 @@ def _make_own(base: Path) -> None:
 
 
 def _remove_unheld(file: Path, lock: IO[str]) -> None:
-    """Remove a directory and its lock file if only `lock`, opened from it, can hold it.
-
-    The base directory goes with the last.
-    """
+    """Remove a directory and its lock file, with the last the base, if only `lock` can hold it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

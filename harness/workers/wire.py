@@ -1,12 +1,9 @@
 """Messages between a coordinator and a host: a JSON header with named arrays, over a pipe.
 
-Arrays travel as raw bytes with their dtype and shape, so that two interpreters with different
-numpy versions understand each other (a pickle of numpy 2 cannot be read by numpy 1).
-
-A frame is: four bytes that no text begins with, the message's number (4 bytes, little endian), the
-lengths of the header (4) and of the arrays (8), the CRC-32 of both (4), the header (JSON, UTF-8),
-the arrays' bytes in turn. So what somebody else writes into a pipe is recognised. Byte strings
-travel as arrays of uint8, lists of byte strings as `Ragged`.
+Arrays travel as raw bytes with dtype and shape: numpy 1 cannot read a pickle of numpy 2. A frame is
+four bytes that no text begins with, the message's number (4 bytes, little endian), the lengths of
+the header (4) and of the arrays (8), the CRC-32 of both (4), the header (JSON, UTF-8), the arrays'
+bytes in turn. So what somebody else writes into a pipe is recognised.
 """
 
 from __future__ import annotations
@@ -64,11 +61,7 @@ def encode(message: Message) -> bytes:
 
 
 def send(descriptor: int, message: Message) -> None:
-    """Write `message` to a file descriptor, whole.
-
-    Raises:
-        Closed: Nobody reads the other end any more.
-    """
+    """Write `message` to a file descriptor, whole; raises `Closed` where nobody reads it."""
     view = memoryview(encode(message))
     try:
         while view:
@@ -78,7 +71,7 @@ def send(descriptor: int, message: Message) -> None:
 
 
 def receive(descriptor: int) -> Message:
-    """Read one message from a file descriptor; blocks until it is there; raises as `Inbox.read`."""
+    """Read one message from a file descriptor that blocks; raises as `Inbox.read`."""
     message = Inbox(descriptor).read()
     assert message is not None, "the descriptor does not block"
     return message
@@ -144,10 +137,7 @@ def _decoded(data: bytearray, number: int, start: int) -> Message:
 
 @dataclass(frozen=True)
 class Ragged:
-    """A list of lists of numbers as two arrays: all values, and where each list begins.
-
-    `values` has shape ``(offsets[-1],)``; list ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
-    """
+    """A list of lists as two arrays: list ``i`` is ``values[offsets[i]:offsets[i + 1]]``."""
 
     values: Array
     offsets: npt.NDArray[np.int64]
