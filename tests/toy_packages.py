@@ -54,15 +54,7 @@ class Unpublished(Toy):
 
 
 def wheel(directory, name, version, requires=(), text=""):
-    """A wheel with one module, which knows its distribution's version as `HERE`.
-
-    Args:
-        directory: Where it is written.
-        name: Of the distribution.
-        version: Likewise.
-        requires: What it needs.
-        text: More of the module.
-    """
+    """A wheel with one module, which knows its distribution's version as `HERE`, and more `text`."""
     module, info = name.replace("-", "_"), f"{name.replace('-', '_')}-{version}.dist-info"
     metadata = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
     metadata += [f"Requires-Dist: {one}" for one in requires]

@@ -200,7 +200,9 @@ class TestWalking:
     def test_a_token_that_is_refused_is_told_and_changes_nothing(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         before = mask(service).copy()
-        assert step(service, *ids("2", "9")) == MaskViolation("refused to consume a token that its mask allows")
+        assert step(service, *ids("2", "9")) == MaskViolation(
+            "refused to consume a token that its mask allows"
+        )
         assert service.shared_masks.progress[0] == 1, "the buffer tells how far it came"
         ask(service, Walk(array([-1]), 1, 0))
         assert np.array_equal(service.shared_masks.masks[0, 0], before)
@@ -226,13 +228,17 @@ class TestWalking:
 
     def test_going_where_the_engine_does_not_go(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
-        assert ask(service, Goto(array(ids("1", "2", "9", "9")))) == AdapterFault("second_way", "after 2 tokens")
+        assert ask(service, Goto(array(ids("1", "2", "9", "9")))) == AdapterFault(
+            "second_way", "after 2 tokens"
+        )
         assert allowed(service) == set(ids("2", "23"))
 
     def test_an_engine_that_goes_another_way_the_second_time(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         service._walked[0] = ord("9")
-        assert ask(service, Lengthen(array(ids("2")), 1)) == AdapterFault("second_way", "after 0 tokens")
+        assert ask(service, Lengthen(array(ids("2")), 1)) == AdapterFault(
+            "second_way", "after 0 tokens"
+        )
 
 
 class TestProving:
@@ -370,6 +376,11 @@ class TestConfirming:
         )
 
 
+REFUSED = ("mask_consume_mismatch", [])
+LONG = {"enum": [12, 123]}
+FORBIDDEN = {"const": 123, "x-forbidden": [["12", "3"]]}
+
+
 class TestRollingOut:
     def roll(self, kind, schema, text, tokens, limit=20, key="key"):
         service = standing(kind, schema, text)
@@ -377,31 +388,26 @@ class TestRollingOut:
         pairs = zip(answer.outcomes, answer.taken.ints(), strict=True)
         return [(ROLLOUT_OUTCOMES[one], tail) for one, tail in pairs]
 
-    def test_to_the_end(self):
-        rolled = self.roll(miniatures.Enumerator, {"enum": [12, 123]}, "1", ids("2", "23"))
-        assert rolled == [("complete", [EOS]), ("complete", [EOS])]
-
-    def test_from_the_end_itself(self):
-        assert self.roll(miniatures.Enumerator, {"const": 1}, "1", [EOS]) == [("complete", [])]
-
-    def test_from_a_token_that_is_refused(self):
-        tokens = [ord("9"), EOS, ord("2")]
-        assert self.roll(miniatures.Enumerator, {"const": 12}, "1", tokens) == [
-            ("mask_consume_mismatch", []),
-            ("mask_consume_mismatch", []),
-            ("complete", [EOS]),
-        ]
-
-    def test_into_a_dead_end(self):
-        schema = {"const": 123, "x-forbidden": [["12", "3"]]}
-        (ending, taken), other = self.roll(miniatures.ForbidsOne, schema, "1", ids("2", "23"))
-        assert (ending, taken) == ("dead_end", [])
-        assert other == ("complete", [EOS])
-
-    def test_over_a_lie(self):
-        schema = {"const": 123, "x-forbidden": [["12", "3"]]}
-        rolled = self.roll(miniatures.ConsumeLies, schema, "1", ids("2"))
-        assert rolled == [("mask_consume_mismatch", ids("3"))]
+    @pytest.mark.parametrize(
+        ("kind", "schema", "text", "tokens", "rolled"),
+        [
+            (miniatures.Enumerator, LONG, "1", ids("2", "23"), [("complete", [EOS])] * 2),
+            (miniatures.Enumerator, {"const": 1}, "1", [EOS], [("complete", [])]),
+            (miniatures.Enumerator, {"const": 12}, "1", [ord("9"), EOS], [REFUSED] * 2),
+            (miniatures.Enumerator, {"const": 12}, "1", ids("2"), [("complete", [EOS])]),
+            (
+                miniatures.ForbidsOne,
+                FORBIDDEN,
+                "1",
+                ids("2", "23"),
+                [("dead_end", []), ("complete", [EOS])],
+            ),
+            (miniatures.ConsumeLies, FORBIDDEN, "1", ids("2"), [(REFUSED[0], ids("3"))]),
+        ],
+        ids=["to the end", "the end itself", "refused", "taken", "into a dead end", "over a lie"],
+    )
+    def test_how_it_ends(self, kind, schema, text, tokens, rolled):
+        assert self.roll(kind, schema, text, tokens) == rolled
 
     def test_without_end(self):
         schema = {"const": "a", "x-open": ['"']}

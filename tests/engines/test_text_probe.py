@@ -14,34 +14,21 @@ from tests.replaying import EOS, VOCABULARY
 SCHEMA = json.dumps({"enum": ["ab"], "x-forbidden": [['"a', "b"]]})
 
 
-def probed(engine: type, text: bytes, *more: int) -> Probed:
+@pytest.mark.parametrize(
+    ("engine", "text", "more", "expected"),
+    [
+        pytest.param(Enumerator, b'"ab"', [EOS], (5, False, False, True, False), id="to its end"),
+        pytest.param(Enumerator, b'"ab"', [], (4, False, False, False, True), id="may end there"),
+        pytest.param(Enumerator, b'"ac"', [], (2, True, False, False, False), id="forbidden"),
+        pytest.param(ForbidsOne, b'"ab"', [], (2, True, False, True, False), id="nothing allowed"),
+        pytest.param(ForbidsOne, b'"a', [], (2, False, False, True, False), id="nothing after"),
+        pytest.param(MaskLies, b'"ab"', [], (2, True, True, True, False), id="taken all the same"),
+        pytest.param(ConsumeLies, b'"ab"', [], (2, False, False, False, False), id="not taken"),
+    ],
+)
+def test_how_far_a_text_is_let(engine, text, more, expected):
     matcher = engine(VOCABULARY, default_options(engine)).compile(SCHEMA)
-    return probe(matcher, [*text, *more], VOCABULARY.eos_mask)
-
-
-def test_a_text_that_is_allowed_to_its_end():
-    assert probed(Enumerator, b'"ab"', EOS) == Probed(5, False, False, True, False)
-
-
-def test_a_text_that_may_end_there():
-    assert probed(Enumerator, b'"ab"') == Probed(4, False, False, False, True)
-
-
-def test_a_token_that_is_forbidden():
-    assert probed(Enumerator, b'"ac"') == Probed(2, True, False, False, False)
-
-
-def test_a_token_behind_which_nothing_is_allowed():
-    assert probed(ForbidsOne, b'"ab"') == Probed(2, True, False, True, False)
-    assert probed(ForbidsOne, b'"a') == Probed(2, False, False, True, False)
-
-
-def test_a_token_that_is_forbidden_and_consumed():
-    assert probed(MaskLies, b'"ab"') == Probed(2, True, True, True, False)
-
-
-def test_a_token_that_is_allowed_and_not_consumed():
-    assert probed(ConsumeLies, b'"ab"') == Probed(2, False, False, False, False)
+    assert probe(matcher, [*text, *more], VOCABULARY.eos_mask) == Probed(*expected)
 
 
 def test_nothing_is_asked_behind_the_end_and_the_matcher_stays_where_it_is():

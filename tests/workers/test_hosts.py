@@ -118,16 +118,22 @@ class TestDeaths:
         name = {signal.SIGKILL: "SIGKILL", signal.SIGILL: "SIGILL"}.get(number, f"signal {number}")
         assert answer == Crashed(f"died of {name}", signal=name)
 
-    def test_of_the_processor_time_limit(self, host):
-        assert host.request({"do": "spin"}, limit=0.2) == TimedOut("over the limit of 0.2 s")
-        assert not host.running
-
-    def test_of_the_wall_time_limit(self, host):
-        assert host.request({"do": "sleep"}, limit=0.01) == TimedOut("over the limit of 0.01 s")
-        assert not host.running
-
-    def test_of_the_memory_limit(self, host):
-        assert host.request({"do": "eat"}) == OutOfMemory("over the memory limit of 200 MiB")
+    @pytest.mark.parametrize(
+        ("what", "limit", "outcome"),
+        [
+            ("spin", 0.2, TimedOut("over the limit of 0.2 s")),
+            ("sleep", 0.01, TimedOut("over the limit of 0.01 s")),
+            ("eat", 60.0, OutOfMemory("over the memory limit of 200 MiB")),
+            ("raise_memory_error", 60.0, OutOfMemory("MemoryError: MemoryError")),
+            (
+                "raise_bad_alloc",
+                60.0,
+                OutOfMemory("RuntimeError: native code failed: std::bad_alloc"),
+            ),
+        ],
+    )
+    def test_of_a_limit(self, host, what, limit, outcome):
+        assert host.request({"do": what}, limit=limit) == outcome
         assert not host.running
 
     def test_of_the_memory_limit_that_nobody_saw_broken(self, host):
@@ -137,17 +143,6 @@ class TestDeaths:
         )
         assert host.answer() == OutOfMemory("over the memory limit of 200 MiB")
         assert not host.running
-
-    @pytest.mark.parametrize(
-        ("what", "message"),
-        [
-            ("raise_memory_error", "MemoryError: MemoryError"),
-            ("raise_bad_alloc", "RuntimeError: native code failed: std::bad_alloc"),
-        ],
-    )
-    def test_of_memory_that_was_refused(self, host, what, message):
-        assert host.request({"do": what}) == OutOfMemory(message)
-        assert not host.running, "who knows what state it is in"
 
     def test_of_an_answer_that_cannot_be_sent(self, host):
         assert host.request({"do": "answer_with_an_object"}) == Crashed("left with exit code 1")
@@ -251,21 +246,18 @@ class TestStarting:
         host.close()
 
     @pytest.mark.parametrize(
-        ("service", "message"),
-        [("Missing", "has no attribute 'Missing'"), ("", "is not of the form module:attribute")],
+        ("changes", "message"),
+        [
+            ({"service": "Missing"}, "has no attribute 'Missing'"),
+            ({"service": ""}, "is not of the form module:attribute"),
+            ({"interpreter": "/no/such/python"}, "/no/such/python"),
+        ],
     )
-    def test_a_service_that_is_not_there(self, service, message):
-        host = make(service)
+    def test_what_is_not_there(self, changes, message):
+        host = make(**changes)
         answer = host.start()
         assert isinstance(answer, Crashed)
         assert message in answer.message
-        host.close()
-
-    def test_an_interpreter_that_is_not_there(self, tmp_path):
-        host = make(interpreter=str(tmp_path / "python"))
-        answer = host.start()
-        assert isinstance(answer, Crashed)
-        assert str(tmp_path / "python") in answer.message
         assert not host.running
         host.close()
 
