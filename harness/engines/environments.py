@@ -89,9 +89,9 @@ def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
     except UsageError as error:
         if not spec.build:
             raise
-        why = error.message.removeprefix(f"{wanted.engine}: ")
+        cause = error.message.removeprefix(f"{wanted.engine}: ")
         raise UsageError(
-            f"{wanted.engine}: its build is not there any more: {why} (it was {spec.build})"
+            f"{wanted.engine}: its build is not there any more: {cause} (it was {spec.build})"
         ) from error
     return asked
 

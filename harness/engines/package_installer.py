@@ -138,6 +138,6 @@ class Installer:
 def reason(printed: str) -> str:
     """The last cause, in one line, and where building failed the last line of that."""
     *_, cause = re.split(r"^ *(?:error|cause): ", printed, flags=re.MULTILINE)
-    said, _, built = cause.partition("[stderr]")
+    first, _, built = cause.partition("[stderr]")
     last = built.strip().splitlines()[-1:]
-    return ": ".join(" ".join(one.split()) for one in [said, *last])[:300]
+    return ": ".join(" ".join(one.split()) for one in [first, *last])[:300]

@@ -107,7 +107,7 @@ class Panel:
         self._strict: set[int] = set()
         self._printed: dict[int, str] = {}
         self._opened = [False] * len(specs)
-        self._ways: dict[int, list[int]] = {}
+        self._consumed: dict[int, list[int]] = {}
         self._bank = 0
         self._walking: set[int] = set()
         self._walked: dict[int, Walked] = {}
@@ -140,7 +140,7 @@ class Panel:
         """Have one engine opened in its host, which is started if it is down."""
         spec, host = self.specs[index], self._hosts[index]
         self._opened[index] = False
-        self._ways.pop(index, None)
+        self._consumed.pop(index, None)
         buffer, answer = requests.SAME_BUFFER, None
         if not host.running:
             self._asked.pop(index, None)
@@ -214,7 +214,7 @@ class Panel:
             host.output()
             if failure is not None:
                 return failure
-        self._ways.pop(index, None)
+        self._consumed.pop(index, None)
         timed_out = TimedOut(f"over the limit of {limit:g} s")
         if self._slow is not None:
             known, printed = self._slow.recall(self.infos[index], schema)
@@ -226,7 +226,7 @@ class Panel:
         outcome: Outcome = yield from self._answered(index)
         self._opened[index] = host.running
         if isinstance(outcome, Compiled):
-            self._ways[index] = []
+            self._consumed[index] = []
         late = isinstance(outcome, Compiled) and outcome.seconds > limit
         if late or isinstance(outcome, TimedOut):
             outcome = timed_out
@@ -347,9 +347,9 @@ class Panel:
             failure = host.end(Crashed("ended a walk before its end"))
             self._opened[engine] = False
         reached = max(0, min(reached, asked))
-        if engine in self._ways:
+        if engine in self._consumed:
             passed = int((walk.tokens[:reached] >= 0).sum())
-            self._ways[engine] = self._ways[engine][: walk.consumed + passed]
+            self._consumed[engine] = self._consumed[engine][: walk.consumed + passed]
         some, buffer = slice(reached), host.buffer
         return Walked(buffer.masks[walk.bank][some], buffer.times[walk.bank][some], failure)
 
@@ -409,7 +409,11 @@ class Panel:
     ) -> None:
         self._end_walks(asks)
         for index, request in asks.items():
-            way, printed, up = self._ways.get(index), self._hosts[index].printed(), self.up(index)
+            way, printed, up = (
+                self._consumed.get(index),
+                self._hosts[index].printed(),
+                self.up(index),
+            )
             self._asked[index] = _Question(request, limit, stepwise, way, printed, up)
             self._send(index)
 
@@ -422,10 +426,10 @@ class Panel:
         )
         match asked.request:
             case requests.Goto(tokens):
-                self._ways[index] = tokens.tolist()
+                self._consumed[index] = tokens.tolist()
             case requests.Walk(tokens, consumed) if asked.way is not None:
                 walked = [token for token in tokens.tolist() if token >= 0]
-                self._ways[index] = [*asked.way[:consumed], *walked]
+                self._consumed[index] = [*asked.way[:consumed], *walked]
 
 
 def _killed(answer: object) -> bool:

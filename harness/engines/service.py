@@ -97,8 +97,8 @@ class EngineService:
     def check(self, _asked: requests.Check) -> requests.Checked:
         """Ask the engine for the bytes of all ordinary tokens."""
         ordinary = np.flatnonzero(~self.vocabulary.special).tolist()
-        held = dict(zip(ordinary, self.engine.token_bytes(ordinary), strict=True))
-        known = {token: text for token, text in held.items() if text is not None}
+        bytes_there = dict(zip(ordinary, self.engine.token_bytes(ordinary), strict=True))
+        known = {token: text for token, text in bytes_there.items() if text is not None}
         wrong = [token for token, text in known.items() if text != self.vocabulary.tokens[token]]
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
         return requests.Checked(len(known), len(ordinary), wrong, purpose)
