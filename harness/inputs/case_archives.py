@@ -48,11 +48,7 @@ class _Entry(NamedTuple):
 
 
 def content_sha256(files: Mapping[str, bytes]) -> str:
-    """Hex digest over the names and contents of `files`, whatever their order.
-
-    It is the SHA-256 of, for each name ascending, its UTF-8 bytes, a zero byte and the SHA-256
-    of the content.
-    """
+    """SHA-256 in hex of, for each name ascending, its UTF-8, a zero byte, the content's SHA-256."""
     return combined_sha256({name: hashlib.sha256(data).digest() for name, data in files.items()})
 
 

@@ -53,10 +53,8 @@ _ENDS: Final = [b"<|end|>", b"<|start|>", b"<|stop|>", b"</s>"]
 def hostile_vocabulary(eos_count: int = 3) -> Vocabulary:
     """All bytes (byte ``b`` has the id ``b``), 300 longer tokens as in JSON, and awkward ids.
 
-    Among them: two ids with the same bytes; an ordinary token with the bytes of a special one's
-    name, and the other way round; parts of characters; empty ids in the middle and at the end,
-    where they fill a word of the mask and a part of the next. `eos_count` ids, 1 to 3, end the
-    sequence: they are apart, and the usual one first.
+    Empty ids at the end fill a word of the mask and a part of the next. `eos_count` ids, 1 to 3,
+    end the sequence: they are apart, and the usual one first.
     """
     tokens = [bytes([value]) for value in range(256)]
     tokens += _ENDS[:3]
@@ -67,9 +65,5 @@ def hostile_vocabulary(eos_count: int = 3) -> Vocabulary:
     tokens += [*_CONTROL, *_AGAIN, _ENDS[0], _ENDS[3]]
     last = len(tokens)
     tokens += [b""] * (32 + (7 - last - 32) % 32)
-    return Vocabulary.from_tokens(
-        NAME,
-        tokens,
-        [256, 257, 258, *special, *range(last - 1, len(tokens))],
-        [256, 258, last - 1][:eos_count],
-    )
+    special_ids = [256, 257, 258, *special, *range(last - 1, len(tokens))]
+    return Vocabulary.from_tokens(NAME, tokens, special_ids, [256, 258, last - 1][:eos_count])

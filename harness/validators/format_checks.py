@@ -318,9 +318,7 @@ is_relative_json_pointer = _grammar(rf"(?:0|[1-9][0-9]*)(?:[+-](?:0|[1-9][0-9]*)
 
 def is_regex(text: str) -> bool:
     """A pattern of ECMA-262 with the flag ``u`` or, by Annex B, without it."""
-    return ecma_patterns.is_pattern(text, unicode=True) or ecma_patterns.is_pattern(
-        text, unicode=False
-    )
+    return any(ecma_patterns.is_pattern(text, unicode=unicode) for unicode in (True, False))
 
 
 def is_undoubted_regex(text: str) -> bool:

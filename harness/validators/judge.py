@@ -82,13 +82,11 @@ class Judge:
     def __init__(self, memory: int, seconds: float = 30.0, formats: str = ASSERTION) -> None:
         self.seconds = seconds
         self.formats = formats
-        self._host = Host(
-            HostSpec("validators", "harness.validators.service:ValidatorService", memory=memory)
-        )
+        service = "harness.validators.service:ValidatorService"
+        self._host = Host(HostSpec("validators", service, memory=memory))
         self.schema: str | None = None
         """The schema that it was opened for last."""
-        self._deaths = 0
-        self._deaths_apart = 0
+        self._deaths = self._deaths_apart = 0
 
     def open(self, schema: str) -> Unjudgeable | None:
         """Prepare for one schema, giving the host a fresh start if it is down."""
@@ -170,9 +168,8 @@ class Judge:
             self.schema = None
             return {"verdict": "undecided", "reason": refused.reason, "detail": refused.message}
         answer = self._ask("opinions", [text])
-        if answer is None:
-            return {"verdict": "undecided", "reason": _DIED.reason, "detail": ""}
-        return dict(answer.head["opinions"])
+        died = {"verdict": "undecided", "reason": _DIED.reason, "detail": ""}
+        return died if answer is None else dict(answer.head["opinions"])
 
     def reached(
         self, texts: Sequence[bytes]

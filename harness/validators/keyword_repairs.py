@@ -37,13 +37,9 @@ def _additional_properties(
     """
     if not validator.is_type(instance, "object"):
         return
-    named = schema.get("properties", {})
     patterns = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
-    extra = [
-        key
-        for key in instance
-        if key not in named and not any(pattern.search(key) for pattern in patterns)
-    ]
+    unnamed = (key for key in instance if key not in schema.get("properties", {}))
+    extra = [key for key in unnamed if not any(pattern.search(key) for pattern in patterns)]
     if additional is False and extra:
         listed = ", ".join(map(repr, extra))
         yield jsonschema.ValidationError(f"Additional properties are not allowed ({listed})")

@@ -118,13 +118,10 @@ class Evaluated(NamedTuple):
 class Validators:
     """Both validators for one schema, given as JSON text; `rule` says what formats are.
 
-    Building raises the interpreter's recursion limit where it is lower than jsonschema needs. A
-    pattern on which Python's `re` explodes can keep `judge` busy for ever, so run it where it can
-    be ended from outside.
-
-    Raises:
-        UnjudgeableError: The schema cannot be read without doubt, is of an unknown draft, refers to
-            what is not in it (nothing is ever fetched), or a validator refuses it.
+    Building raises the interpreter's recursion limit where it is lower than jsonschema needs, and
+    an `UnjudgeableError` where the schema cannot be read without doubt, is of an unknown draft,
+    refers to what is not in it (nothing is ever fetched), or is refused by a validator. A pattern
+    on which Python's `re` explodes can keep `judge` busy for ever: it must be ended from outside.
     """
 
     def __init__(self, schema: str, rule: str = ASSERTION) -> None:
@@ -301,15 +298,14 @@ def _refusal(refusals: dict[str, Exception]) -> UnjudgeableError:
     return UnjudgeableError(reason, message)
 
 
-def _failure_about(schema_error: Exception) -> str:
+def _failure_about(error: Exception) -> str:
     """What a metaschema says, at the deepest place in the schema that it names."""
-    match schema_error:
-        case jsonschema.SchemaError():
-            return f"{short(schema_error.message)} at {pointer(schema_error.absolute_path)!r}"
-        case jsonschema_rs.ValidationError():
-            deepest: Any = max(_branches(schema_error), key=lambda error: len(error.instance_path))
-            return f"{short(deepest.message)} at {pointer(deepest.instance_path)!r}"
-    return _first_line(schema_error)
+    if isinstance(error, jsonschema.SchemaError):
+        return f"{short(error.message)} at {pointer(error.absolute_path)!r}"
+    if isinstance(error, jsonschema_rs.ValidationError):
+        deepest: Any = max(_branches(error), key=lambda branch: len(branch.instance_path))
+        return f"{short(deepest.message)} at {pointer(deepest.instance_path)!r}"
+    return _first_line(error)
 
 
 def _branches(error: Any) -> Iterator[Any]:
