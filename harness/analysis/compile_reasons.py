@@ -26,13 +26,11 @@ _NAMES = re.compile(r"[$\w.-]{1,30}")
 
 
 def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Why schemas were not compiled, and what was warned of where they were.
+    """Why schemas were not compiled, and what was warned of where they were, most schemas first.
 
-    Returns:
-        By engine and outcome of compilation (``warned`` stands for schemas that were compiled, with
-        a warning): rows with ``reason`` (a message, three dots for what differs; what the list of
-        warnings does not have is *not listed*, and excuses nothing), ``schemas``, and ``about`` (of
-        the names that stand at the dots, in how many schemas), most schemas first.
+    By engine and outcome (``warned``: compiled, with a warning): ``reason`` is a message, three
+    dots for what differs (what the list of warnings does not have is *not listed*, and excuses
+    nothing); ``about`` says of the names that stand at the dots in how many ``schemas`` they do.
     """
     columns = ["case", "engine", "stage", "outcome", "message", "output"]
     found: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -52,17 +50,11 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
             found[engine, outcome][reason].add(row["case"])
     out: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for (engine, outcome), reasons in found.items():
-        rows = [
-            {
-                "reason": one,
-                "schemas": len(cases),
-                "about": dict(_sorted(about[engine, outcome, one])),
-            }
-            for one, cases in reasons.items()
+        counted = _sorted({reason: len(cases) for reason, cases in reasons.items()})
+        out.setdefault(engine, {})[outcome] = [
+            {"reason": one, "schemas": n, "about": dict(_sorted(about[engine, outcome, one]))}
+            for one, n in counted
         ]
-        out.setdefault(engine, {})[outcome] = sorted(
-            rows, key=lambda row: (-row["schemas"], row["reason"])
-        )
     return out
 
 
