@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from adapters.llguidance import LLGuidanceEngine
 from harness.inputs.vocabulary import Vocabulary
@@ -92,45 +92,33 @@ class Forgetful(LLGuidanceEngine):
     """llguidance that knows neither ``maxItems`` nor ``minimum``: two bugs."""
 
     def compile(self, schema: str) -> Matcher:  # type: ignore[override]
-        """A matcher for the schema without the two keywords."""
-        return super().compile(json.dumps(_without(json.loads(schema))))
+        forgotten = ("maxItems", "minimum")
+        keep = lambda part: {name: part[name] for name in part if name not in forgotten}  # noqa: E731
+        return super().compile(json.dumps(_changed(json.loads(schema), keep)))
 
 
 class Fussy(LLGuidanceEngine):
     """llguidance that refuses integers below 1 and strings beyond three characters: two bugs."""
 
-    def compile(self, schema: str) -> Matcher:  # type: ignore[override]
-        """A matcher for the schema with bounds that it has not."""
-        return super().compile(json.dumps(_bounded(json.loads(schema))))
-
-
-class FussyAboutNumbers(LLGuidanceEngine):
-    """llguidance that refuses integers below 1: one of the two bugs of `Fussy`."""
+    BOUNDS = {"integer": {"minimum": 1}, "string": {"maxLength": 3}}  # noqa: RUF012
 
     def compile(self, schema: str) -> Matcher:  # type: ignore[override]
-        """A matcher for the schema with bounds that it has not."""
-        return super().compile(json.dumps(_bounded(json.loads(schema), "integer")))
+        bound = lambda part: {**part, **self.BOUNDS.get(part.get("type"), {})}  # noqa: E731
+        return super().compile(json.dumps(_changed(json.loads(schema), bound)))
 
 
-def _bounded(schema: object, *types: str) -> object:
+class FussyAboutNumbers(Fussy):
+    """One of the two bugs of `Fussy`."""
+
+    BOUNDS = {"integer": {"minimum": 1}}  # noqa: RUF012
+
+
+def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
     if isinstance(schema, list):
-        return [_bounded(one, *types) for one in schema]
+        return [_changed(part, change) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    all_own = {"integer": {"minimum": 1}, "string": {"maxLength": 3}}
-    own = {name: bound for name, bound in all_own.items() if not types or name in types}
-    bounded = own.get(schema.get("type"), {})  # type: ignore[arg-type]
-    return {**{name: _bounded(one, *types) for name, one in schema.items()}, **bounded}
-
-
-def _without(schema: object) -> object:
-    if isinstance(schema, list):
-        return [_without(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        name: _without(one) for name, one in schema.items() if name not in ("maxItems", "minimum")
-    }
+    return change({name: _changed(part, change) for name, part in schema.items()})
 
 
 class Gated(AcceptsExtra):

@@ -1,7 +1,8 @@
-"""Bugs as a list, of samples whose outcome is given."""
+"""Bugs as a list, of samples whose outcome is given, and what is known of them upstream."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import ErrorRows, Explanation
-from harness.bugs.listing import bug_list
+from harness.bugs.identity import bug_id
+from harness.bugs.listing import bug_list, load_reports
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.search import SearchResult
+from harness.errors import InputError
 from harness.versions.bugs import bugs_across
 
 SCHEMA = '{"type":"integer","minimum":1}'
@@ -100,3 +103,53 @@ def test_of_several_runs_it_is_said_in_which_a_bug_was_met():
     assert first.met == {"here": True, "there": False, "unjudged": None}
     assert (second.bug.version, second.everywhere) == ("0.9.0", True)
     assert list(second.met.values()) == [True, True, True]
+
+
+CASE = ErrorCase("xgrammar", "false_rejection", '{"minimum":0}', b"-0")
+ENTRY = """
+[[report]]
+id = "{id}"
+engine = "xgrammar"
+kind = "false_rejection"
+schema = '{{"minimum":0}}'
+text = "-0"
+at = 0
+thread = "https://example.org/1"
+state = "{state}"
+says = "minus zero is no number here"
+"""
+
+
+def listed(tmp_path, *entries):
+    file = tmp_path / "upstream.toml"
+    file.write_text("".join(entries))
+    return load_reports(file)
+
+
+def test_an_entry_is_found_by_the_id_of_its_case(tmp_path):
+    found = listed(tmp_path, ENTRY.format(id=bug_id(CASE, 0), state="open"))
+    assert asdict(found[bug_id(CASE, 0)]) == {
+        "id": bug_id(CASE, 0),
+        "thread": "https://example.org/1",
+        "state": "open",
+        "fixed_in": "",
+        "says": "minus zero is no number here",
+    }
+
+
+def test_what_is_wrong_with_an_entry_is_said(tmp_path):
+    good = ENTRY.format(id=bug_id(CASE, 0), state="open")
+    for entries, message in (
+        ([ENTRY.format(id="00000000", state="open")], "is the bug"),
+        ([good.replace("open", "perhaps")], "none of open, closed, fixed"),
+        ([good, good], "two of the id"),
+        ([good.replace("thread", "forum")], "'thread'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            listed(tmp_path, *entries)
+
+
+def test_the_list_that_comes_with_maskcourt_holds():
+    for one in load_reports().values():
+        assert one.thread.startswith("https://github.com/")
+        assert one.says
