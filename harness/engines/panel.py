@@ -1,9 +1,8 @@
 """The panel: the engines of a run, each in its host, asked together and kept alive.
 
-An engine that fails is absent for the rest of the case, or until `Panel.recover` has brought its
-host back to the same position. Every failure is an outcome of that engine alone, as is an answer
-that does not belong to the question. A host that somebody else killed is started again, brought to
-where it stood and asked once more; only a second death over the same question is the engine's.
+A failure, or an answer to another question, is an outcome of its engine alone, which is absent
+until `Panel.recover`. A host that somebody else killed is brought back to where it stood and asked
+once more; only a second death over the same question is the engine's.
 """
 
 from __future__ import annotations
@@ -173,8 +172,7 @@ class Panel:
     ) -> dict[int, Outcome]:
         """Compile a schema in all engines, or some, at once; restarts the hosts that are down.
 
-        Of engines that are `distrusted` every mask is looked at while resolving; None leaves them
-        as they are.
+        Of those `distrusted` every mask is looked at while resolving; None leaves them as they are.
         """
         self.begin_compile(schema, engines, distrusted)
         return self.end_compile()

@@ -13,18 +13,18 @@ from harness.protocol import Mask, Matcher, allows
 
 @dataclass(frozen=True)
 class Probed:
-    """What a matcher did with a text."""
+    """What a matcher did with a text: how many leading tokens its masks allow and it consumes.
+
+    And of where that ends: whether the mask forbids the next token, whether that is `taken` all the
+    same, whether the mask is wholly `empty` (as after an end of sequence), and whether it `ends`:
+    allows an end of sequence.
+    """
 
     allowed: int
-    """How many of its leading tokens the masks allow and are consumed."""
     forbidden: bool
-    """Whether the mask there forbids the next token; False where there is no next."""
     taken: bool
-    """Whether the next token is consumed there, though the mask forbids it."""
     empty: bool
-    """Whether the mask there is wholly empty; true after an end of sequence."""
     ends: bool
-    """Whether the mask there allows an end of sequence."""
 
 
 def probe(

@@ -41,11 +41,7 @@ class Request(Generic[A]):
         return _as_message(self, do=self.command)
 
     def answer(self, message: wire.Message) -> Any:
-        """What the host's message says: an `A`, or one of `otherwise`.
-
-        Raises:
-            wire.Broken: It is no answer to this request.
-        """
+        """An `A`, or one of `otherwise`; raises `wire.Broken` where the message is none of them."""
         known = {kind.__name__: kind for kind in (self.answered_with, *self.otherwise)}
         try:
             kind = known[message.head["answer"]]

@@ -90,12 +90,7 @@ class Inbox:
         self._prefix: tuple[int, int, int] | None = None
 
     def read(self) -> Message | None:
-        """The next message; None where the rest of it is not there yet.
-
-        Raises:
-            Closed: The other end closed before a whole message came.
-            Broken: Something else came.
-        """
+        """The next message, None where the rest is not there yet; raises `Closed` and `Broken`."""
         while True:
             while self._filled < len(self._data):
                 try:
