@@ -150,10 +150,7 @@ class TestBugs:
         starts = [next(n for n, line in enumerate(lines) if line.startswith(f"{name} 1.2.3"))
                   for name in "abc"]  # fmt: skip
         of_a = [line.split()[:4] for line in lines[starts[0] : starts[1]] if "0000" in line]
-        assert of_a == [
-            ["2", "on", "path", "00000002"],
-            ["9", "rare", "00000001", "U+007F"],
-        ]
+        assert of_a == [["2", "on", "path", "00000002"], ["9", "rare", "00000001", "U+007F"]]
         assert "00000003" in "".join(lines[starts[1] : starts[2]])
 
     def test_what_the_challenger_alone_shows_is_left_out_of_the_first_share(self, digest):
