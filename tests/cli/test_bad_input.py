@@ -201,10 +201,19 @@ class TestWhereItIsWritten:
         assert (done.returncode, done.stdout) == (2, "")
         return one_line(done.stderr)
 
-    def test_below_a_file(self, own, tmp_path):
+    @pytest.mark.parametrize(
+        ("out", "says"),
+        [
+            ("/file/run", "/file/run cannot be written: Not a directory"),
+            ("/file", "/file is no directory"),
+            ("", " holds files but no run.json"),
+        ],
+    )
+    def test_where_there_are_files_of_somebody_else(self, own, tmp_path, out, says):
         (tmp_path / "file").write_text("mine")
-        message = self.refusal(*request(own, "--out", tmp_path / "file" / "run"))
-        assert message.startswith(f"{tmp_path}/file/run cannot be written: Not a directory")
+        message = self.refusal(*request(own, "--out", f"{tmp_path}{out}"))
+        assert message.startswith(f"{tmp_path}{says}")
+        assert [one.read_text() for one in tmp_path.iterdir()] == ["mine"]
 
     @pytest.mark.parametrize("name", ["grün".encode(), b"gr\xfcn"])
     def test_a_name_that_the_locale_cannot_encode(self, own, tmp_path, name):
@@ -219,18 +228,6 @@ class TestWhereItIsWritten:
         message = self.refusal(*request(own, "--out", tmp_path / "run"), preexec_fn=few)
         assert "Too many open files" in message
         assert message.endswith("(allow more open files: ulimit -n 1024)")
-
-    def test_a_file(self, own, tmp_path):
-        (tmp_path / "file").write_text("mine")
-        message = self.refusal(*request(own, "--out", tmp_path / "file"))
-        assert message.startswith(f"{tmp_path}/file is no directory")
-        assert (tmp_path / "file").read_text() == "mine"
-
-    def test_a_directory_of_somebody_else(self, own, tmp_path):
-        (tmp_path / "file").write_text("mine")
-        message = self.refusal(*request(own, "--out", tmp_path))
-        assert message.startswith(f"{tmp_path} holds files but no run.json")
-        assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
     @pytest.mark.parametrize(
         ("options", "what"),
@@ -254,12 +251,7 @@ class TestWhereItIsWritten:
         assert {file: file.read_bytes() for file in finished.iterdir()} == before
 
     def test_a_disk_without_space_keeps_what_is_stored(self, own, tmp_path):
-        """Files may have 48 KiB here; the last case needs more."""
-        noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
-        big = plain_case(9, about="big")
-        big["schema"] |= {"description": noise}
-        path = write_cases(tmp_path / "own.jsonl", plain_case(0), plain_case(1), big)
-        arguments = request(own, "--cases", path, "--out", tmp_path / "run", "--ahead", 0)
+        arguments = too_much(own, tmp_path)
         message = self.refusal(*arguments, preexec_fn=little_space)
         assert message.startswith(f"{tmp_path}/run cannot be written: ")
         again = maskcourt(*arguments)
@@ -275,7 +267,16 @@ class TestWhereItIsWritten:
         assert one_line(done.stderr).startswith("No space left on device (make room")
 
 
+def too_much(own: Path, root: Path) -> list[object]:
+    """A run whose last case needs more than the space that there is."""
+    noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
+    big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
+    path = write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
+    return request(own, "--cases", path, "--out", root / "run", "--ahead", 0)
+
+
 def little_space() -> None:
+    """Files may have 48 KiB."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, 48 << 10))
 
 
@@ -314,11 +315,7 @@ class TestDamagedRuns:
 def unfinished(own, tmp_path_factory):
     """A run that stopped for want of space, two of its cases stored."""
     root = tmp_path_factory.mktemp("unfinished")
-    noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
-    big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
-    write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
-    arguments = request(own, "--cases", root / "own.jsonl", "--out", root / "run", "--ahead", 0)
-    assert maskcourt(*arguments, preexec_fn=little_space).returncode == 2
+    assert maskcourt(*too_much(own, root), preexec_fn=little_space).returncode == 2
     return root / "run"
 
 
@@ -338,16 +335,14 @@ class TestDamagedParts:
         assert "parts/000001" in message
         assert "cut or altered" in message
 
-    def test_are_made_again_once_they_are_removed(self, own, unfinished, tmp_path):
+    @pytest.mark.parametrize(
+        ("name", "harm", "left"), [("parts/000001", shutil.rmtree, 1), ("sessions.jsonl", cut, 2)]
+    )
+    def test_are_made_again_once_removed_and_the_sessions_cost_nothing(
+        self, own, unfinished, tmp_path, name, harm, left
+    ):
         run = shutil.copytree(unfinished, tmp_path / "run")
-        shutil.rmtree(run / "parts/000001")
+        harm(run / name)
         done = self.again(own, unfinished, run)
         assert done.returncode == 0, done.stderr
-        assert "1 of 3 cases are there already" in done.stderr
-
-    def test_a_list_of_sessions_that_is_cut_costs_nothing(self, own, unfinished, tmp_path):
-        run = shutil.copytree(unfinished, tmp_path / "run")
-        cut(run / "sessions.jsonl")
-        done = self.again(own, unfinished, run)
-        assert done.returncode == 0, done.stderr
-        assert "2 of 3 cases are there already" in done.stderr
+        assert f"{left} of 3 cases are there already" in done.stderr

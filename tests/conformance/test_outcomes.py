@@ -10,13 +10,7 @@ import pytest
 from harness.classification.departures import load_catalogue
 from harness.conformance.cells import case_line, instances
 from harness.conformance.outcomes import ConformanceTable, read_table, without_layout
-from harness.conformance.printing import (
-    as_csv,
-    as_json,
-    as_markdown,
-    as_page,
-    summary_cell,
-)
+from harness.conformance.printing import as_csv, as_json, as_markdown, as_page, summary_cell
 from harness.conformance.work import RULES
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary_readers import open_vocabulary
@@ -50,13 +44,10 @@ def table(engines, *cases):
         "data": {"sha256": "0"},
         "vocabulary": {"name": "bytes", "spec": "bytes", "sha256": BYTES.sha256},
     }
-    tables = [
-        read_table(
-            UnstoredCase(run_case(engines, one, BYTES, RULES), {"identity": identity}),
-            load_catalogue(),
-        )
-        for one in cases
+    runs = [
+        UnstoredCase(run_case(engines, one, BYTES, RULES), {"identity": identity}) for one in cases
     ]
+    tables = [read_table(run, load_catalogue()) for run in runs]
     return ConformanceTable(
         dict.fromkeys(described, "1"),
         {name: one["options"] for name, one in described.items()},
@@ -75,11 +66,7 @@ def only(engine, schema=AT_MOST_ONE, valid=([], [1]), invalid=([1, 1],)):
 
 @pytest.mark.parametrize(
     ("engine", "word"),
-    [
-        (Enumerator, "enforced"),
-        (ForgetsMaxItems, "too_lax"),
-        (RefusesAll, "refused"),
-    ],
+    [(Enumerator, "enforced"), (ForgetsMaxItems, "too_lax"), (RefusesAll, "refused")],
 )
 def test_what_an_engine_makes_of_a_keyword(engine, word):
     assert only(engine).status == word
@@ -87,11 +74,8 @@ def test_what_an_engine_makes_of_a_keyword(engine, word):
 
 def test_a_valid_value_that_is_forbidden_is_too_strict_with_the_text_that_shows_it():
     found = only(ForbidsOne, AT_MOST_ONE | {"x-forbidden": [["[1", "]"]]})
-    assert (found.status, found.forbidden.text, found.forbidden.class_) == (
-        "too_strict",
-        b"[1]",
-        "bug",
-    )
+    forbidden = found.forbidden
+    assert (found.status, forbidden.text, forbidden.class_) == ("too_strict", b"[1]", "bug")
     assert found.let_through is None
 
 

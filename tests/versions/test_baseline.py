@@ -101,11 +101,8 @@ class TestReports:
     FOUND = against(Baseline.of([KNOWN], {("a", "no"): REFUSED}), [OTHER], OUTCOMES, {"slow": 3})
 
     def test_lines_begin_with_what_fails(self):
-        assert [line.partition(":")[0] for line in baseline_lines(self.FOUND)] == [
-            "new bug",
-            "worse",
-            "not met",
-        ]
+        heads = [line.partition(":")[0] for line in baseline_lines(self.FOUND)]
+        assert heads == ["new bug", "worse", "not met"]
 
     def test_markdown_says_the_outcome_first(self):
         first, *rest = baseline_markdown(self.FOUND).splitlines()
