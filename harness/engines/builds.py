@@ -156,7 +156,7 @@ def _git(tree: Path, *command: str) -> str | None:
     # a hook's own variables would have it speak of another repository
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        return _run(["git", "-C", str(tree), *command], check=True, env=own)
+        return _run(["git", "--no-optional-locks", "-C", str(tree), *command], check=True, env=own)
     return None
 
 
