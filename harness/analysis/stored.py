@@ -233,9 +233,13 @@ class StoredRun:
     def _verdicts(self, evidence: str) -> str:
         """What adds the verdicts of one kind of evidence."""
         if evidence == WALK:
-            begin, place, spot = "CREATE TABLE verdicts AS", "p", _spot("v.walk", "v.position")
+            begin, place, number_of_place = (
+                "CREATE TABLE verdicts AS",
+                "p",
+                _place_number("v.walk", "v.position"),
+            )
             number, before, following = "v.walk", "v.position", "coalesce(p.canonical, -1)"
-            joins = f"""LEFT JOIN places p ON p.spot = {spot}
+            joins = f"""LEFT JOIN places p ON p.spot = {number_of_place}
                 LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
             rest = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
                 v.always_resolved, CASE WHEN v.always_resolved OR d.dispute_row IS NULL THEN 1
@@ -247,7 +251,7 @@ class StoredRun:
                 f"v.{evidence}",
                 "v.consumed",
             )
-            spot = _spot(number, before, 16)
+            number_of_place = _place_number(number, before, 16)
             joins = (
                 f"LEFT JOIN raw_{evidence}_texts t ON t.case = v.case AND t.{evidence} = {number}"
             )
@@ -260,7 +264,7 @@ class StoredRun:
             for name in _WORDS
         )
         return f"""{begin} SELECT '{evidence}'::word AS evidence, v.row, c.case_row, c.family,
-            {spot} AS spot, {number} AS number,
+            {number_of_place} AS spot, {number} AS number,
             {before} AS before, coalesce(e.engine, -1)::TINYINT AS engine, v.token,
             coalesce(v.located, false) AS located, v.format_alone AS by_format,
             ({self._severity(following)})::severity AS severity, {words}, {rest}
@@ -289,7 +293,7 @@ def stored_run(run: RunDirectory, classify: Classify = by_catalogue) -> StoredRu
     return StoredRun(run, classify)
 
 
-def _spot(number: str, before: str, bits: int = 24) -> str:
+def _place_number(number: str, before: str, bits: int = 24) -> str:
     """A number for a place in a case, as SQL; so many `bits` are for what comes `before`."""
     return (
         f"((c.case_row::UBIGINT << 40) | ((({number}) & {(1 << 40 - bits) - 1})::UBIGINT << {bits})"
@@ -300,11 +304,11 @@ def _spot(number: str, before: str, bits: int = 24) -> str:
 _TABLES = f"""
 CREATE TABLE cases AS SELECT row::INTEGER AS case_row, "case" AS name, family, status, reason,
     generated, walks, positions, disputed_tokens, schema, "references" FROM raw_cases;
-CREATE TABLE places AS SELECT {_spot("p.walk", "p.position")} AS spot,
+CREATE TABLE places AS SELECT {_place_number("p.walk", "p.position")} AS spot,
     c.case_row, p.walk, p.position AS number, p.offset, p.canonical, p.judged, p.place
     FROM raw_places p JOIN cases c ON c.name = p.case;
 CREATE TABLE disputes AS SELECT d.row::INTEGER AS dispute_row,
-    {_spot("d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,
+    {_place_number("d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,
     accepters, rejecters, tokens, drawn, census,
     CASE WHEN drawn > census THEN (tokens - census) / (drawn - census) ELSE 1 END AS scale
     FROM raw_disputes d JOIN cases c ON c.name = d.case;
