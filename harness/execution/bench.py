@@ -26,7 +26,6 @@ from harness.execution.lanes import Engines, Job, LaneSettings, default_ahead, d
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
 from harness.inputs.case_selection import Selected, open_cases, select
-from harness.inputs.cases import CaseSource
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.directory import SESSIONS, RunDirectory, check_place, create_or_resume
@@ -90,10 +89,7 @@ def run_with(
     request: BenchRequest,
     progress: Callable[[int], RunProgress] = RunProgress,
 ) -> RunDirectory:
-    """`bench` by another executor, each of which can finish what another began.
-
-    `progress` makes of the number of cases what is told how far the run is.
-    """
+    """`bench` by another executor; each can finish what another began."""
     if request.out is not None:
         check_place(request.out)
     specs = provide_all(parse_specs(request.engines))
@@ -101,7 +97,16 @@ def run_with(
     source = open_cases(request.source)
     path = request.out or _default_path(request, executor.name, specs, source.name)
     check_place(path)
-    selected = _selected(source, request)
+    selected = select(
+        source,
+        families=request.families,
+        pattern=request.pattern,
+        limit=request.limit,
+        sample=request.sample,
+        seed=request.rules.seed,
+        with_valid=request.sample is not None,
+        generated=request.rules.generated > 0,
+    )
     known = _identity(request, vocabulary, selected)
     before = same_run(path, known, specs)
     if before is not None and before.finished:
@@ -193,19 +198,6 @@ def _default_path(
     return Path(RUNS) / f"{executor}{stem[:40]}-{digest}"
 
 
-def _selected(source: CaseSource, request: BenchRequest) -> Selected:
-    return select(
-        source,
-        families=request.families,
-        pattern=request.pattern,
-        limit=request.limit,
-        sample=request.sample,
-        seed=request.rules.seed,
-        with_valid=request.sample is not None,
-        generated=request.rules.generated > 0,
-    )
-
-
 def _jobs(selected: Selected, done: set[int]) -> Iterator[Job]:
     todo = {id_: number for number, id_ in enumerate(selected.ids) if number not in done}
     for case in selected.source.read(list(todo)):
@@ -253,17 +245,13 @@ def _note_session(run: RunDirectory, lanes: int) -> None:
 
 def _seconds(run: RunDirectory) -> float:
     """Wall time of all sessions; one that was interrupted lasted until its last stored case."""
-    starts = list(_starts((run.path / SESSIONS).read_text("utf-8", "replace")))
+    starts = []
+    for line in (run.path / SESSIONS).read_text("utf-8", "replace").splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # a line may be cut or altered
+            starts.append(float(json.loads(line)["began"]))
     stored = sorted(file.stat().st_mtime for file in run.path.glob("parts/*/part.json"))
     total = time.time() - starts[-1]
     for began, end in itertools.pairwise(starts):
         last = max((moment for moment in stored if began <= moment < end), default=began)
         total += last - began
     return total
-
-
-def _starts(sessions: str) -> Iterator[float]:
-    """When each session began; lines that were cut or altered say nothing."""
-    for line in sessions.splitlines():
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            yield float(json.loads(line)["began"])

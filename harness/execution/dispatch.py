@@ -39,19 +39,16 @@ Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
 
 @dataclass(eq=False)
 class LaneHandle:
-    """A lane as the dispatcher sees it.
-
-    Attributes:
-        careful: Whether it takes one case at a time, and those first that a lane died of.
-        connection: To the lane; None as long as it has not called, and after it broke off.
-        running: Its cases by ordinal, with the time when it took them.
-        ready: Whether its engines are up.
-    """
+    """A lane as the dispatcher sees it."""
 
     careful: bool = False
+    """Whether it takes one case at a time, and those first that a lane died of."""
     connection: Connection | None = None
+    """None as long as the lane has not called, and after it broke off."""
     running: dict[int, tuple[Case, float]] = field(default_factory=dict)
+    """Its cases by ordinal, with the time when it took them."""
     ready: bool = False
+    """Whether its engines are up."""
     stored: int = 0
 
     def receive(self) -> object:
@@ -104,11 +101,7 @@ class Dispatch:
     """One session of a run, which is begun when the first of `count` lanes is up."""
 
     def __init__(
-        self,
-        starter: LaneStarter,
-        count: int,
-        begin: Begin,
-        progress: RunProgress,
+        self, starter: LaneStarter, count: int, begin: Begin, progress: RunProgress
     ) -> None:
         self.starter = starter
         self.count = count
@@ -219,11 +212,6 @@ class Dispatch:
             self.progress.running(case.id, time.monotonic() - began)
 
 
-@dataclass(eq=False)
-class _LaneProcess(LaneHandle):
-    process: BaseProcess | None = None
-
-
 class LaneProcesses:
     """Lanes in processes of this machine, until they are `stopped`."""
 
@@ -234,19 +222,19 @@ class LaneProcesses:
         self._settings = settings
         self._stopped = stopped
         self._mark = secrets.token_hex(8)
+        self._processes: dict[LaneHandle, BaseProcess] = {}
 
     def start(self, *, careful: bool) -> LaneHandle:
         """See `LaneStarter`; a careful one compiles nothing ahead."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         settings = replace(self._settings, ahead=0) if careful else self._settings
-        process = context.Process(
-            target=_lane_main, args=(theirs, settings, self._mark), daemon=False
-        )
+        process = context.Process(target=_lane_main, args=(theirs, settings, self._mark))
         with interrupts.deaf():
             process.start()
         theirs.close()
-        return _LaneProcess(careful, ours, process=process)
+        self._processes[lane := LaneHandle(careful, ours)] = process
+        return lane
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
         """See `LaneStarter`."""
@@ -258,18 +246,15 @@ class LaneProcesses:
 
     def buried(self, lane: LaneHandle) -> Death:
         """See `LaneStarter`."""
-        process = cast("_LaneProcess", lane).process
-        assert process is not None
+        process = self._processes[lane]
         process.join()
         return Death(f"exit code {process.exitcode}")
 
     def close(self, lanes: Sequence[LaneHandle]) -> None:
         """See `LaneStarter`."""
         for lane in lanes:
-            process = cast("_LaneProcess", lane).process
-            assert process is not None
-            process.kill()
-            process.join()
+            self._processes[lane].kill()
+            self._processes[lane].join()
         end_all(self._mark)
 
 

@@ -97,10 +97,9 @@ class Lane:
             path, words = settings.vocabulary_path, self.vocabulary.words
             panel = Panel(settings.specs, path, words, settings.limits, slow or None)
             panel.meanwhile = self._look_after
-            self.runners.append(
-                CaseRun(panel, self.judge, self.vocabulary, resolver, settings.rules)
-            )
-        self._begun: list[CaseRun] = []
+            run = CaseRun(panel, self.judge, self.vocabulary, resolver, settings.rules)
+            self.runners.append(run)
+        self.begun: dict[CaseRun, Job] = {}
         self._looked = 0.0
         self._told = False
         self._engines: Engines = {}
@@ -110,26 +109,54 @@ class Lane:
         """The first of the panels."""
         return self.runners[0].panel
 
-    def begin(self, runner: CaseRun, case: Case) -> None:
-        """Have the schema of a case compiled on one of `runners` that is free."""
-        runner.begin(case)
-        self._begun.append(runner)
+    def serve(
+        self,
+        run: RunDirectory,
+        take: Callable[[], Job | None],
+        done: Callable[[CaseDone], None],
+    ) -> None:
+        """Run cases until `take` gives None, which is asked when there is room.
 
-    def next(self) -> CaseRun:
-        """The first of those begun whose schema is compiled, waited for; it is begun no longer."""
-        while True:
-            for runner in self._begun:
-                if runner.ready():
-                    self._begun.remove(runner)
-                    return runner
-            wait([host for runner in self._begun for host in runner.panel.busy()], 0.1)
+        Of those begun, the first whose schema is compiled is walked, stored in `run`, and `done`.
+
+        Raises:
+            MaskcourtError: The rows cannot be written.
+        """
+        free, more = list(self.runners), True
+        while more or self.begun:
+            while more and free:
+                job = take()
+                more = job is not None
+                if job is not None:
+                    runner = free.pop(0)
+                    runner.begin(job[1])
+                    self.begun[runner] = job
+            ready = next((runner for runner in self.begun if runner.ready()), None)
+            if ready is not None:
+                done(self._finished(ready, run, *self.begun.pop(ready)))
+                free.append(ready)
+            elif self.begun:
+                wait([host for runner in self.begun for host in runner.panel.busy()], 0.1)
+
+    def _finished(self, runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
+        """Run a case that was begun and store it; an error of the harness is stored as such."""
+        try:
+            rows = runner.finish()
+        except MaskcourtError:
+            raise
+        except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
+            rows = failed_rows(case, "harness_error", traceback.format_exc())
+        run.write_case(ordinal, rows)
+        cases = rows.lists("cases")
+        figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
+        return CaseDone(ordinal, case.id, *figures, self.news(rows), _remark(case, rows))
 
     def _look_after(self) -> None:
         """Go on with compilations, and watch their limits, while another case is at work."""
         now = time.monotonic()
         if now - self._looked >= _LOOK:
             self._looked = now
-            for runner in self._begun:
+            for runner in self.begun:
                 runner.ready()
 
     def open(self) -> Engines:
@@ -161,7 +188,7 @@ class Lane:
         """What the rows of a case add to the standing; a bug is put in words once per lane."""
         engines = {name: asdict(one) for name, one in self._engines.items()}
         news = case_news(rows, engines, self.vocabulary, with_example=not self._told)
-        self._told = self._told or news.example is not None
+        self._told = self._told or bool(news.example)
         return news
 
     def close(self) -> None:
@@ -190,59 +217,14 @@ class Lane:
         return EngineMetadata.of(info, answer)
 
 
-def serve(
-    lane: Lane,
-    run: RunDirectory,
-    take: Callable[[], Job | None],
-    done: Callable[[CaseDone], None],
-) -> None:
-    """Run cases on an open lane until `take` gives None, which is asked when there is room.
-
-    Cases are stored in `run`, and told to be `done`, not always in the order in which they came.
-
-    Raises:
-        MaskcourtError: The rows cannot be written.
-    """
-    free = list(lane.runners)
-    begun: dict[CaseRun, Job] = {}
-    more = True
-    while more or begun:
-        while more and free:
-            job = take()
-            more = job is not None
-            if job is not None:
-                runner = free.pop(0)
-                lane.begin(runner, job[1])
-                begun[runner] = job
-        if begun:
-            runner = lane.next()
-            done(_finished(lane, runner, run, *begun.pop(runner)))
-            free.append(runner)
-
-
-def _finished(lane: Lane, runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
-    """Run a case that was begun and store it; an error of the harness itself is stored as such."""
-    try:
-        rows = runner.finish()
-    except MaskcourtError:
-        raise
-    except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
-        rows = failed_rows(case, "harness_error", traceback.format_exc())
-    run.write_case(ordinal, rows)
-    cases = rows.lists("cases")
-    figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-    return CaseDone(ordinal, case.id, *figures, lane.news(rows), _remark(case, rows))
-
-
 def _remark(case: Case, rows: Rows) -> str:
     """Of instances that bear a wrong label: how many, and what is wrong with one."""
     labels = rows.lists("instances")
     wrong = sum(map(is_mislabelled, labels["label"], labels["verdict"]))
     if not wrong:
         return ""
-    many = (
-        f"{wrong} instances bear wrong labels" if wrong > 1 else "an instance bears a wrong label"
-    )
+    many = f"{wrong} instances bear wrong labels"
+    many = many if wrong > 1 else "an instance bears a wrong label"
     return f"{case.source}: case {case.id!r}: {many}: {rows.lists('cases')['message'][0]}"
 
 
@@ -261,7 +243,7 @@ def attend(connection: Connection, opened: Callable[[], Lane]) -> None:
     try:
         lane = opened()
         connection.send(lane.open())
-        serve(lane, RunDirectory.as_seen(*connection.recv()), take, connection.send)
+        lane.serve(RunDirectory.as_seen(*connection.recv()), take, connection.send)
         connection.send("left")
     except MaskcourtError as error:
         connection.send(error)
@@ -287,10 +269,7 @@ def failed_rows(case: Case, status: str, message: str) -> Rows:
 
 
 def panel_bytes(engines: int, panels: int = 1) -> int:
-    """Bytes that a lane needs at most, as a rule: 1 GiB, and 1 GiB for each host of an engine.
-
-    Three engines on MaskBench reached 3.7 GiB.
-    """
+    """Bytes that a lane needs at most, as a rule; three engines on MaskBench reached 3.7 GiB."""
     return (1 + engines * panels) * GIB
 
 

@@ -15,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.engines.specs import with_version
-from harness.execution.case_news import CaseNews, Example
+from harness.execution.case_news import WIDTH, CaseNews
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
 from harness.printable import printable
-from harness.verdict_kinds import CHALLENGER, FALSE_ACCEPTANCE, FALSE_REJECTION
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
@@ -27,7 +27,6 @@ FAILED = ("harness_error", "lane_died")
 STANDING_EVERY = 30.0
 """Seconds between two standings in plain lines."""
 
-_WIDTH = 80
 _ACCEPTS, _REJECTS = FALSE_ACCEPTANCE.name, FALSE_REJECTION.name
 
 
@@ -39,6 +38,14 @@ class _Standing:
     judged: int = 0
     bugs: Counter[str] = field(default_factory=Counter)
     cases: Counter[str] = field(default_factory=Counter)
+
+    def add(self, name: str, news: CaseNews) -> None:
+        """What a case adds, of the engine of this name."""
+        if name in news.compiled:
+            self.outcomes[news.compiled[name]] += 1
+        self.judged += name in news.judged
+        self.bugs.update(news.bugs.get(name, {}))
+        self.cases.update(news.bugs.get(name, {}).keys())
 
     def cells(self) -> Iterator[str]:
         """Its numbers: compiled, judged, false acceptances, false rejections, others."""
@@ -67,7 +74,6 @@ class RunProgress(LiveLine):
         self._slowest = ""
         self._began = self._stood = time.monotonic()
         self._standings: dict[str, _Standing] = {}
-        self._versions: dict[str, str] = {}
         self._shown = False
 
     def __enter__(self) -> Self:
@@ -80,12 +86,9 @@ class RunProgress(LiveLine):
         """The run has begun: its identity, and how many cases of each family it is about."""
         for name, engine in identity["engines"].items():
             options = ", ".join(f"{key}={_as_text(one)}" for key, one in engine["options"].items())
-            self._versions[name] = engine["version"]
             self._standings[name] = _Standing()
-            self._wrapped(
-                f"engine {with_version(name, engine['version'])}"
-                + (f" ({options})" if options else "")
-            )
+            told = f"engine {with_version(name, engine['version'])}"
+            self._wrapped(f"{told} ({options})" if options else told)
         counts = ", ".join(f"{count:,} {name}" for name, count in families.items())
         self._wrapped(f"{self.total:,} case{'' if self.total == 1 else 's'}: {counts}")
         vocabulary = identity["vocabulary"]
@@ -105,12 +108,15 @@ class RunProgress(LiveLine):
         self._disputed += case.disputed_tokens
         self._failed += case.status in FAILED
         self._slowest = ""
-        self._count(case.news)
+        for name, standing in self._standings.items():
+            standing.add(name, case.news)
         if case.remark:
             self.say(printable(case.remark))
-        if case.news.example is not None and not self._shown:
+        if case.news.example and not self._shown:
             self._shown = True
-            for line in self._told(case.news.example):
+            first, *others = case.news.example
+            self.say(f"first proven error, after {time.monotonic() - self._began:.0f} s: {first}")
+            for line in others:
                 self.say(line)
         self._show(at_once=self.done == self.total)
 
@@ -118,36 +124,6 @@ class RunProgress(LiveLine):
         """The case that has been running for the longest time; empty when none is."""
         self._slowest = f", slowest running: {case} ({seconds:.0f} s)" if case else ""
         self._show()
-
-    def _count(self, news: CaseNews) -> None:
-        for name, standing in self._standings.items():
-            if name in news.compiled:
-                standing.outcomes[news.compiled[name]] += 1
-            standing.judged += name in news.judged
-            standing.bugs.update(news.bugs.get(name, {}))
-            standing.cases.update(news.bugs.get(name, {}).keys())
-
-    def _told(self, example: Example) -> Iterator[str]:
-        """A proven error in words."""
-        name = with_version(example.engine, self._versions.get(example.engine, ""))
-        invalid = example.kind == _ACCEPTS
-        what = "lets invalid output through" if invalid else "forbids valid output"
-        yield f"first proven error, after {time.monotonic() - self._began:.0f} s: {name} {what}"
-        rule = printable(f'"{example.keyword}": {example.value}' if example.value else "")
-        yield f"  case {printable(example.case)}" + (f", schema: {rule}" if rule else "")
-        text = printable(f"{example.before}»{example.token}«{example.after}")
-        for start in range(0, len(text), _WIDTH - 4):
-            yield f"    {text[start : start + _WIDTH - 4]}"
-        if invalid:
-            yield "  The engine allows this text to its end. The disputed token is between » and «."
-            yield f"  jsonschema and jsonschema-rs both call it invalid ({example.keyword})."
-        else:
-            yield "  The engine forbids the token between » and «,"
-            if example.accepter == CHALLENGER:
-                yield f"  no other engine allows it. The challenger {CHALLENGER} found this text."
-            else:
-                yield f"  {example.accepter} allows this text to its end."
-            yield "  jsonschema and jsonschema-rs both call it valid."
 
     def _table(self) -> Table | None:
         """The standing on a terminal; nothing before there is any case."""
@@ -173,7 +149,7 @@ class RunProgress(LiveLine):
                     self.plain(f"  {name}: {_line(standing)}")
 
     def _wrapped(self, line: str) -> None:
-        for one in textwrap.wrap(line, _WIDTH, subsequent_indent="    "):
+        for one in textwrap.wrap(line, WIDTH, subsequent_indent="    "):
             self.say(one)
 
     def _rate(self) -> str:
@@ -188,11 +164,8 @@ class RunProgress(LiveLine):
         if self._here < 3 or left == 0:
             return ""
         seconds = (time.monotonic() - self._began) / self._here * left
-        return (
-            f", about {seconds / 60:.0f} min left"
-            if seconds >= 90
-            else f", about {seconds:.0f} s left"
-        )
+        about = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+        return f", about {about} left"
 
 
 def _line(standing: _Standing) -> str:

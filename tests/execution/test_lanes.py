@@ -11,7 +11,7 @@ from harness.comparison.case_run import Rules
 from harness.engines.panel import Limits
 from harness.errors import RunDirectoryError
 from harness.execution import lanes
-from harness.execution.lanes import Lane, LaneSettings, serve
+from harness.execution.lanes import Lane, LaneSettings
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.directory import create_or_resume
 from harness.runs.tables import SCHEMAS
@@ -75,7 +75,7 @@ def run(tmp_path):
 def served(lane, run, cases):
     """Run the cases; the order in which they were done."""
     jobs, order = iter(enumerate(cases)), []
-    serve(lane, run, lambda: next(jobs, None), lambda done: order.append(done.case))
+    lane.serve(run, lambda: next(jobs, None), lambda done: order.append(done.case))
     return order
 
 
@@ -122,7 +122,9 @@ def test_the_rows_are_those_of_cases_run_alone(run, lane_of, runners):
 def test_limits_of_what_is_compiled_are_watched_while_the_validators_work(lane_of):
     runner = Runner([])
     lane = lane_of(runner)
-    lane.begin(runner, case(SCHEMA, 12, name="slow-1000"))
+    one = case(SCHEMA, 12, name="slow-1000")
+    runner.begin(one)
+    lane.begun[runner] = (0, one)
     try:
         assert lane.judge.open("{}") is None
         assert runner.looks < 1000

@@ -107,13 +107,12 @@ class Cluster:
 
     def nodes(self) -> dict[str, Node]:
         """The nodes that are alive, by id."""
-        found = {}
-        for one in self.ray.nodes():
-            if one["Alive"]:
-                has = one["Resources"]
-                sizes = float(has.get("CPU", 0)), float(has.get("memory", 0))
-                found[one["NodeID"]] = Node(one["NodeID"], one["NodeManagerAddress"], *sizes)
-        return found
+        nodes = {}
+        for node in self.ray.nodes():
+            if node["Alive"]:
+                sizes = (float(node["Resources"].get(name, 0)) for name in ("CPU", "memory"))
+                nodes[node["NodeID"]] = Node(node["NodeID"], node["NodeManagerAddress"], *sizes)
+        return nodes
 
     def carries(self, needs: LaneNeeds) -> int:
         """How many lanes it has room for; what others use of it is not looked at."""
@@ -197,10 +196,8 @@ def existing_cluster(address: str) -> Iterator[Cluster]:
     try:
         _connect(ray, address)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        first = next(iter(str(error).splitlines()), type(error).__name__)
-        raise MaskcourtError(
-            f"no Ray cluster can be reached at {address}: {first}", "is it running, from here?"
-        ) from error
+        message = f"no Ray cluster can be reached at {address}: {_first_line(error)}"
+        raise MaskcourtError(message, "is it running, from here?") from error
     try:
         yield Cluster(ray, False)
     finally:
@@ -230,9 +227,12 @@ def _started(nodes: int, directory: Path) -> Any:
     except Exception as error:
         full = shutil.disk_usage(directory).free < _ROOM
         hint = f"there is no room in {directory.parent}" if full else "--debug shows more"
-        first = next(iter(str(error).splitlines()), type(error).__name__)
-        raise MaskcourtError(f"Ray does not start: {first}", hint) from error
+        raise MaskcourtError(f"Ray does not start: {_first_line(error)}", hint) from error
     return cluster
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _connect(ray: ModuleType, address: str) -> None:

@@ -23,7 +23,6 @@ from typing import Any, cast
 
 from harness.directories import SLOW_SCHEMAS, slow_schemas_directory
 from harness.engines.environments import provide_all
-from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import installed, run_with
 from harness.execution.dispatch import Death, LaneHandle, LaneStarter
@@ -122,21 +121,17 @@ class RayLanes:
 
 @dataclass(frozen=True)
 class LaneOrder:
-    """What a lane is started with.
-
-    Attributes:
-        settings: As for a local lane; engines without interpreters, and no vocabulary's path.
-        installed: What must be installed where the lane runs (`harness.execution.bench.installed`).
-        vocabulary: The vocabulary's SHA-256.
-        away: Directories of the driver that Ray puts on the module path; they are taken off.
-        address: Where the dispatcher listens, to who knows the `key`.
-    """
+    """What a lane is started with."""
 
     settings: LaneSettings
+    """As for a local lane; engines without interpreters, and no vocabulary's path."""
     installed: Mapping[str, Any]
     vocabulary: str
+    """Its SHA-256."""
     away: tuple[str, ...]
+    """Directories of the driver that Ray puts on the module path; they are taken off."""
     address: tuple[str, int]
+    """Where the dispatcher listens, to who knows the `key`."""
     key: bytes
 
 
@@ -187,9 +182,8 @@ class LaneActors:
         )
         lane = _RayLane(careful, actor=kind.remote())
         settings = self._order.settings
-        order = (
-            replace(self._order, settings=replace(settings, ahead=0)) if careful else self._order
-        )
+        settings = replace(settings, ahead=0) if careful else settings
+        order = replace(self._order, settings=settings)
         lane.call = lane.actor.attend.remote(order, len(self._lanes), self._vocabulary)
         self._lanes.append(lane)
         return lane
@@ -332,32 +326,29 @@ def _lane(order: LaneOrder, directory: SharedDirectory, vocabulary: Sequence[Any
                 "install the same code and packages on every node",
             )
     settings = order.settings
-    filled = directory.filled(
-        lambda path: (path / "vocabulary").write_bytes(ray.get(vocabulary[0]))
-    )
-    specs = [replace(spec, interpreter=sys.executable) for spec in settings.specs]
+    content = vocabulary[0]
+    filled = directory.filled(lambda path: (path / "vocabulary").write_bytes(ray.get(content)))
+    specs = [replace(one, interpreter=sys.executable) for one in settings.specs]
+    slow = settings.slow_schemas or str(slow_schemas_directory())
+    path = str(filled / "vocabulary")
     return Lane(
         replace(
             settings,
             specs=tuple(provide_all(specs)),
-            vocabulary_path=str(filled / "vocabulary"),
-            slow_schemas=settings.slow_schemas or str(slow_schemas_directory()),
+            vocabulary_path=path,
+            slow_schemas=slow,
         )
     )
 
 
 def _travelling(settings: LaneSettings) -> LaneSettings:
-    """The settings without what is only so on this machine."""
-    specs = tuple(_bare(spec) for spec in settings.specs)
+    """The settings without what is only so on this machine, as where environments are."""
+    specs = tuple(
+        replace(one, interpreter="", paths=one.paths[one.interpreter != sys.executable :])
+        for one in settings.specs
+    )
     slow = os.environ.get(SLOW_SCHEMAS)
     return replace(settings, specs=specs, vocabulary_path="", slow_schemas=slow)
-
-
-def _bare(spec: EngineSpec) -> EngineSpec:
-    """A spec as it was before its environment was found here."""
-    if spec.interpreter == sys.executable:
-        return replace(spec, interpreter="")
-    return replace(spec, interpreter="", paths=spec.paths[1:])
 
 
 def _away() -> tuple[str, ...]:
