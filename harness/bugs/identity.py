@@ -46,8 +46,8 @@ _PLACES: Mapping[str, str] = {
     "inside literal": "in a literal",
     "inside escape": "in an escape",
     "start of key": "where a key begins",
-    "behind key": "after a key",
-    "behind value": "after a value",
+    "after key": "after a key",
+    "after value": "after a value",
 }
 
 

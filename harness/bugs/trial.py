@@ -38,13 +38,13 @@ LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
 _BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
 _IN_STRINGS = ("inside key", "inside string")
-_BETWEEN = ("behind value", "behind member", "behind key", "start of key")
+_BETWEEN = ("after value", "after member", "after key", "start of key")
 _PLAIN = ("letter", "digit")
 _MINUS, _PLUS = sort_of(b"-"), sort_of(b"+")
 _LAYOUT = b" \t\n\r"
 _SPACE, *_OTHER_SPACES = (sort_of(bytes([byte])) for byte in _LAYOUT)
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
-_NEXT_MEMBER, _MEMBER = f"behind member{_OF}2c", f"inside key{_OF}letter"
+_NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, "dead_end", "mask_consume_mismatch")
 """The kinds that can be tried without other engines and without a search."""
 
@@ -84,7 +84,7 @@ class Symptom:
             sorts.append(before.after_space)
         if sort in _OTHER_SPACES and place not in _IN_STRINGS:
             sorts.append(_SPACE)
-        if (place, sort) == ("behind value", _COMMA):
+        if (place, sort) == ("after value", _COMMA):
             sorts.append(_BRACKET)
         alike = (
             before.mark in (self.mark, *_BRANCHES)
@@ -300,7 +300,7 @@ def _mark(case: ErrorCase, at: int) -> str:
         return "start of value"
     place = place_of(state, at_end=False)
     if place == "inside number" and byte in b",]}" + _LAYOUT:
-        place = "behind value" if state.stack else "end"
-    if place == "behind value" and state.stack.endswith(b"{"):
-        place = "behind member"
+        place = "after value" if state.stack else "end"
+    if place == "after value" and state.stack.endswith(b"{"):
+        place = "after member"
     return f"{place}{_OF}{sort_of(byte)}"

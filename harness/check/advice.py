@@ -129,7 +129,9 @@ def remedies(
     cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
     texts = [schemas[one.schema] for one in answers if one.status == "refuses"][:_MOST]
 
-    def tried(what: str, cases_now: Sequence[ErrorCase], texts_now: Sequence[str]) -> Iterator[str]:
+    def advised(
+        what: str, cases_now: Sequence[ErrorCase], texts_now: Sequence[str]
+    ) -> Iterator[str]:
         if mended := sum(_is_mended(trial, one) for one in cases_now):
             of = "its error" if len(cases) == 1 else f"{mended} of {len(cases)} errors"
             yield f"{spec.name}: {what}: mends {of}, as tried on the smallest cases"
@@ -142,7 +144,7 @@ def remedies(
         heed()
         rewritten = ((one, _changed(one.parsed, rewriting)) for one in cases)
         others = (_changed(parse(one), rewriting) for one in texts)
-        yield from tried(
+        yield from advised(
             f"write {words}",
             [case.with_schema(new) for case, new in rewritten if new is not None],
             [compact(new) for new in others if new is not None],
@@ -153,7 +155,7 @@ def remedies(
     for option, changed in variants(spec):
         heed()
         trial.change(changed)
-        yield from tried(f"set {option}", cases, texts)
+        yield from advised(f"set {option}", cases, texts)
 
 
 def _is_mended(trial: Trial, case: ErrorCase) -> bool:

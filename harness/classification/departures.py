@@ -79,7 +79,7 @@ NO_SOURCE: Final = ("nothing_found", "expression", "own_tests", "own_documentati
 """Why a behaviour is not declared; likewise."""
 
 PLACES: Final = (
-    *("start of value", "start of key", "behind key", "behind value", "end"),
+    *("start of value", "start of key", "after key", "after value", "end"),
     *("inside key", "inside string", "inside literal", "inside escape", "inside number"),
 )
 """The words of `harness.jsontext.lexer`."""

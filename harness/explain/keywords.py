@@ -212,8 +212,8 @@ def orders(sources: Sequence[Source]) -> Iterator[DeclaredOrder]:
         if not source.inherited:  # what an outer value may be says nothing of names in this one
             by_branches.setdefault(source.undecided, []).append(source.schema)
     for branches in by_branches:
-        ways = [branches[:at] for at in range(len(branches) + 1)]
-        along = [schema for way in ways for schema in by_branches.get(way, ())]
+        prefixes = [branches[:at] for at in range(len(branches) + 1)]
+        along = [schema for prefix in prefixes for schema in by_branches.get(prefix, ())]
         names = dict.fromkeys(name for schema in along for name in _declared(schema))
         required = frozenset(name for schema in along for name in _required(schema))
         places = {name: place for place, name in enumerate(names)}

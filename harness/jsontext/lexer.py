@@ -157,8 +157,8 @@ def is_high_surrogate(part: bytes) -> bool:
 _PLACES: Final[dict[Mode, str]] = {
     **dict.fromkeys((Mode.VALUE, Mode.ITEM_OR_CLOSE), "start of value"),
     **dict.fromkeys((Mode.KEY, Mode.KEY_OR_CLOSE), "start of key"),
-    Mode.COLON: "behind key",
-    Mode.AFTER: "behind value",
+    Mode.COLON: "after key",
+    Mode.AFTER: "after value",
     Mode.DONE: "end",
     Mode.KEY_STRING: "inside key",
     Mode.STRING: "inside string",

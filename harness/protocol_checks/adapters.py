@@ -137,8 +137,8 @@ def check_identity(engine: Engine, version: str | None = None) -> None:
 def known_bytes(engine: Engine, vocabulary: Vocabulary) -> tuple[dict[int, bytes], list[int]]:
     """What the library holds for each ordinary token about which it can be asked; what is wrong."""
     ordinary = list(vocabulary.ordinary)
-    held = dict(zip(ordinary, engine.token_bytes(ordinary), strict=True))
-    known = {token: text for token, text in held.items() if text is not None}
+    by_token = dict(zip(ordinary, engine.token_bytes(ordinary), strict=True))
+    known = {token: text for token, text in by_token.items() if text is not None}
     return known, [token for token, text in known.items() if text != vocabulary.tokens[token]]
 
 

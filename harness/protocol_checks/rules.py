@@ -339,8 +339,8 @@ def completed(subject: Subject, consumed: Tokens, _tokens: Tokens) -> Complaints
         if asked:
             subject.mask(calls)
         if bool(calls.completed()) != ends:
-            said = "it denies completion" if ends else "it says that the text is complete"
-            yield f"{said}, and its mask {'allows' if ends else 'forbids'} the end"
+            claim = "it denies completion" if ends else "it says that the text is complete"
+            yield f"{claim}, and its mask {'allows' if ends else 'forbids'} the end"
 
 
 def _here_or_after_end(subject: Subject, place: TrialPlace) -> Offered:

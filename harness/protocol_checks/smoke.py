@@ -28,7 +28,7 @@ _TRIFLES = {
     '{"type": "array", "items": {"type": "boolean"}}': b"[true]",
 }
 """Schemas with a text of each; the first that an engine compiles is tried."""
-_TRIED = ("mask_written", "beyond", "mask_consume", "attempt", "clone", "validate", "end_again")
+_PROBES = ("mask_written", "beyond", "mask_consume", "attempt", "clone", "validate", "end_again")
 _SWEPT = 16
 """Tokens that are tried one by one."""
 
@@ -82,7 +82,7 @@ def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     end = len(way) - (way[-1:] == (vocabulary.eos,))
     draws = random.Random(0)  # noqa: S311 - to be repeated
     places = [TrialPlace(way[:at], way[at:], draws, _SWEPT) for at in dict.fromkeys((0, end))]
-    check_rules(subject, places, _TRIED)
+    check_rules(subject, places, _PROBES)
 
 
 def check_rules(subject: Subject, places: Sequence[TrialPlace], names: Iterable[str]) -> None:

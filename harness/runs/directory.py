@@ -487,8 +487,8 @@ def check_place(path: Path) -> None:
         there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     allowed = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
     if not allowed:
-        why = f"{there} gives no permission to" if there.is_dir() else "Not a directory"
-        raise RunDirectoryError(f"{path} cannot be written: {why}", "choose another --out")
+        problem = f"{there} gives no permission to" if there.is_dir() else "Not a directory"
+        raise RunDirectoryError(f"{path} cannot be written: {problem}", "choose another --out")
 
 
 def refuse_other(path: Path | str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

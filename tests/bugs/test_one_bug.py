@@ -71,8 +71,8 @@ def before_a_comma(schema, text):
     if match is None or schema.get("type") != "array":
         return None
     if text[: match.start(1)].count(b",") + 1 < schema.get("minItems", 0):
-        return Symptom(match.start(1), "bug", "", "behind value: 20", after_space="2c")
-    return Symptom(match.end(1), "bug", "", "behind value: 2c")
+        return Symptom(match.start(1), "bug", "", "after value: 20", after_space="2c")
+    return Symptom(match.end(1), "bug", "", "after value: 2c")
 
 
 def escape_in_a_key(schema, text):
@@ -90,7 +90,7 @@ def further_member(schema, text):
         return None
     if keys[0].decode() not in named:
         return Symptom(2, "bug", "", "inside key: letter")
-    return Symptom(text.index(b","), "bug", "", "behind member: 2c") if keys[1:] else None
+    return Symptom(text.index(b","), "bug", "", "after member: 2c") if keys[1:] else None
 
 
 def value_of_a_type(schema, text):
@@ -207,7 +207,7 @@ ONE = {
     ),
     "what stands after an item, whether another follows": (
         "false_rejection",
-        refuses(rb"^\[-0([,\]])", lambda match: f"behind value: {sort_of(match[1])}", group=1),
+        refuses(rb"^\[-0([,\]])", lambda match: f"after value: {sort_of(match[1])}", group=1),
         [(BELOW, text) for text in (b"[-0]", b"[-0,0]")], None,
     ),
     "an escape, however deep in values of which nothing is said": (
@@ -245,7 +245,7 @@ def test_an_error_is_one_bug_in_whatever_form_it_was_met(name):
 
 
 def test_white_space_stays_where_nothing_else_is_refused():
-    shows = refuses(rb" ", "behind value: 20", after_space="2c")
+    shows = refuses(rb" ", "after value: 20", after_space="2c")
     _, case = Engine(shows).bug({"type": "array"}, b"[true ,true]")
     assert b" " in case.text
 
