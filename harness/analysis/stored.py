@@ -209,7 +209,8 @@ class StoredRun:
                 if name in found.column_names
                 for word in _distinct(found[name])
             }
-        tables["all_words"] = pa.table({"word": sorted(words)})
+        tables = {name: _without_nul(table) for name, table in tables.items()}
+        tables["all_words"] = pa.table({"word": sorted({_shown_nul(word) for word in words})})
         for name, table in tables.items():
             database.register(name, table)
         database.execute("CREATE TYPE word AS ENUM (SELECT word FROM all_words)")
@@ -338,6 +339,20 @@ ANTI JOIN (FROM verdicts WHERE kind = 'unresolved') v ON v.evidence = t.evidence
 WHERE NOT CASE t.evidence WHEN '{INSTANCE}' THEN failed_at_{INSTANCE} ELSE failed_at_{SAMPLE} END
     AND NOT (t.label = '{GENERATED}' AND e.failed_at_generated)
     AND (t.writers IS NULL OR t.label <> 'own' OR ((t.writers >> e.engine) & 1) = 1)"""
+
+
+def _shown_nul(word: str) -> str:
+    """A word as DuckDB can hold it in an enumeration, whose description ends at a NUL."""
+    return word.replace("\0", "\u2400")
+
+
+def _without_nul(table: pa.Table) -> pa.Table:
+    """A table with the words of its dictionaries as `_shown_nul` gives them."""
+    for at, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type) and any("\0" in one for one in _distinct(column)):
+            words = [word if word is None else _shown_nul(word) for word in column.to_pylist()]
+            table = table.set_column(at, table.field(at).name, pa.array(words).dictionary_encode())
+    return table
 
 
 def _distinct(column: pa.ChunkedArray) -> set[str]:

@@ -189,11 +189,13 @@ class Host:
         `Ended` its process is gone.
         """
         tick = _TICK
-        while not (answers := poll([self], tick)):
-            tick = min(tick * 1.5, _SLOW_TICK)
+        while True:
+            answers = poll([self], tick)
             if meanwhile is not None:
-                meanwhile()
-        return answers[0]
+                meanwhile()  # also where many answers come at once: others are watched by it
+            if answers:
+                return answers[0]
+            tick = min(tick * 1.5, _SLOW_TICK)
 
     def printed(self) -> int:
         """Bytes that the host printed so far; for `output`."""

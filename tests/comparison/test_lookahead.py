@@ -11,7 +11,7 @@ from harness.comparison.walk import WalkKey
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import allows
 from harness.runs.tables import SCHEMAS
-from harness.workers.mask_buffer import SLOTS, MaskBuffer, size_of
+from harness.workers.mask_buffer import SLOTS
 from harness.workers.outcomes import Crashed
 from tests.inprocess import UNCAPPED, InProcessPanel, case, make_run, study
 from tests.miniatures import (
@@ -141,25 +141,6 @@ class TestBatches:
         assert here.allowed.tolist() == [1, 1], "the end of generation"
         assert len(consumed) > 100
         assert len(requests) <= 8
-
-
-class TestBoard:
-    def test_what_is_written_is_seen_through_another_view(self):
-        memory = bytearray(size_of(3))
-        there, here = MaskBuffer(memory, 3), MaskBuffer(memory, 3)
-        clock = iter([5, 12]).__next__
-        there.write(
-            1, SLOTS - 1, lambda row: np.copyto(row, np.arange(1, 4, dtype=np.uint32)), clock, 40
-        )
-        assert here.progress.tolist() == [SLOTS, 0]
-        assert here.times[1, SLOTS - 1].tolist() == [7, 40]
-        assert here.masks[1, SLOTS - 1].tolist() == [1, 2, 3]
-
-    def test_a_mask_that_fails_is_not_told_of(self):
-        board = MaskBuffer(bytearray(size_of(1)), 1)
-        with pytest.raises(RuntimeError):
-            board.write(0, 0, lambda _row: (_ for _ in ()).throw(RuntimeError()), lambda: 0, 0)
-        assert board.progress[0] == 0
 
 
 def test_a_failure_is_told_at_its_position():

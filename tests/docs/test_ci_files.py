@@ -156,7 +156,7 @@ class TestSteps:
         assert done.told["STEP_SUMMARY"] == "## xgrammar 1 to 2\n"
         assert understood(done.asked["maskcourt-bench"])["engines"] == ("xgrammar@0.2.8",)
         options = understood(done.asked["maskcourt-compare"])
-        assert (options["old"], options["new"]) == (
+        assert (options["old_run"], options["new_run"]) == (
             Path("maskcourt-results/old"),
             Path("maskcourt-results/new"),
         )
