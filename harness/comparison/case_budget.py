@@ -47,10 +47,11 @@ class CaseBudget:
         """Seconds that are left; negative once it is spent."""
         return self.seconds - (self._used() - self._began)
 
-    def check(self) -> None:
-        """Raise `BudgetSpentError` where it is spent."""
-        if self.left() <= 0:
+    def check(self) -> float:
+        """Seconds that are left; raises `BudgetSpentError` where there are none."""
+        if (left := self.left()) <= 0:
             raise BudgetSpentError
+        return left
 
     @contextmanager
     def enforced(self) -> Iterator[None]:

@@ -202,9 +202,8 @@ class RunningCase:
             BudgetSpentError: It has used up its budget.
         """
         self.whole = self.notes.mark()
-        self.budget.check()
-        left = self.budget.left()
-        self.tools.judge.seconds = min(self.tools.validator_seconds, max(left, 1.0))
+        left = max(self.budget.check(), 1.0)
+        self.tools.judge.seconds = min(self.tools.validator_seconds, left)
 
     def _run(self) -> tuple[str, str, str]:
         """Run the case; its status, the reason and a message."""
