@@ -75,7 +75,8 @@ def conformance(
     catalogue = departures.catalogue
     run = run_cases(request) if output.run is None else finished_run(output.run)
     table = read_table(run, catalogue)
-    scores = score(read_gates(output.gates, table), table) if output.gates is not None else None
+    gates = None if output.gates is None else read_gates(output.gates, table)
+    scores = None if gates is None else [score(one, table) for one in gates]
     if output.write_gates is not None:
         text = json.dumps(gates_of(table), indent=1, ensure_ascii=False)
         output.write_gates.write_text(text + "\n", "utf-8")
@@ -125,7 +126,7 @@ def _reasons(
     """Why to leave with 1."""
     for what in fail_on:
         if what in _SCORES:
-            counts = Counter({one.engine: len(getattr(one, what)) for one in scores})
+            counts = Counter({one.engine: len(one.cells[what]) for one in scores})
         else:
             counts = Counter(x.engine for x in table.outcomes if x.status in _OUTCOMES[what])
         for engine in table.engines:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.conformance.keywords import (
@@ -26,30 +25,16 @@ PREFIX: Final = "conformance"
 _STYLES: Final = ("default", "compact")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A fragment, by its name, at a place; of a suite a file, and its draft and group."""
-
-    keyword: str
-    place: str
-
-    @property
-    def id(self) -> str:
-        """Of its case."""
-        return f"{PREFIX}/{self.keyword}/{self.place}"
-
-
-def cells() -> Iterator[tuple[Cell, Case]]:
-    """Every keyword at every place where it can stand, with the case that asks about it."""
+def cells() -> Iterator[Case]:
+    """A case for every keyword at every place where it can stand."""
     for fragment in fragments():
         some = FORMAT_PLACES if keyword_of(fragment.name) == "format" else PLACES
         for place in some:
             if (schema := place.build(fragment)) is not None:
-                cell = Cell(fragment.name, place.name)
-                yield cell, _case(cell, fragment, place, schema)
+                yield _case(fragment, place, schema)
 
 
-def _case(cell: Cell, fragment: Fragment, place: SchemaPlace, schema: dict[str, Any]) -> Case:
+def _case(fragment: Fragment, place: SchemaPlace, schema: dict[str, Any]) -> Case:
     if fragment.definitions:
         key = definitions_key(fragment.draft)
         schema = {**schema, key: {**schema.get(key, {}), **fragment.definitions}}
@@ -57,15 +42,9 @@ def _case(cell: Cell, fragment: Fragment, place: SchemaPlace, schema: dict[str, 
         schema = {"$schema": DRAFTS[fragment.draft], **schema}
     kinds = (fragment.valid, fragment.invalid)
     valid, invalid = reversed(kinds) if place.inverts else kinds
-    return Case(
-        cell.id,
-        fragment.name,
-        json.dumps(schema, ensure_ascii=False),
-        instances(map(place.wrap, valid)),
-        instances(map(place.wrap, invalid)),
-        cell.id,
-        f"{fragment.name}: {place.about}",
-    )
+    id_, about = f"{PREFIX}/{fragment.name}/{place.name}", f"{fragment.name}: {place.about}"
+    texts = (instances(map(place.wrap, values)) for values in (valid, invalid))
+    return Case(id_, fragment.name, json.dumps(schema, ensure_ascii=False), *texts, id_, about)
 
 
 def instances(values: Iterable[Any]) -> tuple[Instance, ...]:

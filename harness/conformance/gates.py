@@ -14,7 +14,7 @@ not trusted.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -55,27 +55,23 @@ class GateList:
 class GateScore:
     """How good a gate list is for one engine, on the cells of a table.
 
-    Cells are `passed` where they are trusted rightly, `passed_wrongly` where the engine errs or
-    fails there, `passed_refused` where it refuses them itself, which does no harm; the others are
-    `kept_out`, `kept_out_wrongly` where all values are treated rightly. Of `unproven` cells nothing
-    is known.
+    `cells` are ``passed`` where they are trusted rightly, ``passed_wrongly`` where the engine errs
+    or fails there, ``passed_refused`` where it refuses them itself, which does no harm; the others
+    are ``kept_out``, ``kept_out_wrongly`` where all values are treated rightly. Of ``unproven``
+    cells nothing is known.
     """
 
     engine: str
     version: str
-    passed: Sequence[CellOutcome]
-    passed_wrongly: Sequence[CellOutcome]
-    passed_refused: Sequence[CellOutcome]
-    kept_out: Sequence[CellOutcome]
-    kept_out_wrongly: Sequence[CellOutcome]
-    unproven: Sequence[CellOutcome]
+    cells: Mapping[str, Sequence[CellOutcome]]
 
     def row(self) -> dict[str, Any]:
         """As JSON: the cells that are wrong, and how many are not."""
-        row: dict[str, Any] = {"engine": self.engine, "version": self.version}
-        for name, some in list(vars(self).items())[2:]:
-            row[name] = [one.row() for one in some] if name.endswith("wrongly") else len(some)
-        return row
+        shown = {
+            name: [one.row() for one in some] if name.endswith("wrongly") else len(some)
+            for name, some in self.cells.items()
+        }
+        return {"engine": self.engine, "version": self.version, **shown}
 
 
 def gates_of(table: ConformanceTable) -> dict[str, Any]:
@@ -83,7 +79,7 @@ def gates_of(table: ConformanceTable) -> dict[str, Any]:
     trusted: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for one in table.outcomes:
         if one.status == ENFORCED:
-            trusted[one.engine][one.cell.keyword].append(one.cell.place)
+            trusted[one.engine][one.keyword].append(one.place)
     engines = [
         {"engine": name, "version": version}
         | {"options": dict(table.options[name]), "trusted": dict(trusted[name])}
@@ -111,26 +107,25 @@ def read_gates(path: Path, table: ConformanceTable) -> list[GateList]:
     return [_gate_list(one, f"{path}: engines[{at}]", table) for at, one in enumerate(lists)]
 
 
-def score(gates: Iterable[GateList], table: ConformanceTable) -> list[GateScore]:
-    """How good gate lists are for the engines of a table; a UsageError for another version."""
-    return [_score(one, table) for one in gates]
-
-
-def _score(gates: GateList, table: ConformanceTable) -> GateScore:
+def score(gates: GateList, table: ConformanceTable) -> GateScore:
+    """How good a gate list is for its engine in a table; a UsageError for another version."""
     version = table.engines[gates.engine]
     if gates.version not in ("", version):
         message = f"the gate list is about {gates.engine} {gates.version}, the table has {version}"
         raise UsageError(message, f"name {gates.engine}@{gates.version} with --engines")
-    sorts: dict[str, list[CellOutcome]] = defaultdict(list)
+    sorts: dict[str, list[CellOutcome]] = {name: [] for name in _SORTS}
     for one in table.outcomes:
         if one.engine == gates.engine:
-            sorts[_sort(one, passes=gates.passes(one.cell.keyword, one.cell.place))].append(one)
-    names = ("passed", "passed_wrongly", "passed_refused", "kept_out", "kept_out_wrongly")
-    return GateScore(gates.engine, version, *(sorts[name] for name in (*names, "unproven")))
+            sorts[_sort(one, passes=gates.passes(one.keyword, one.place))].append(one)
+    return GateScore(gates.engine, version, sorts)
+
+
+_SORTS: Final = (
+    *("passed", "passed_wrongly", "passed_refused", "kept_out", "kept_out_wrongly", "unproven"),
+)
 
 
 def _sort(one: CellOutcome, *, passes: bool) -> str:
-    """The attribute of `GateScore` that a cell belongs to."""
     if one.status == UNPROVEN:
         return "unproven"
     if not passes:
@@ -161,7 +156,7 @@ def _listed(value: Any, where: str, table: ConformanceTable) -> _Listed:
     if not isinstance(value, dict):
         raise InputError(f"{where}: trusted and refused are objects: places by keyword")
     keywords = {*table.keywords, *map(keyword_of, table.keywords)}
-    places = {one.cell.place for one in table.outcomes}
+    places = {one.place for one in table.outcomes}
     listed = {}
     for keyword, some in value.items():
         if keyword not in keywords:

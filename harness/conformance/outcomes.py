@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 
 from harness.analysis.compile_reasons import plain_reason
 from harness.classification.departures import Catalogue, classify
-from harness.conformance.cells import Cell
 from harness.execution.progress import FAILED
 from harness.inputs.vocabulary_names import BYTES
 from harness.runs.directory import RunDirectory
@@ -45,17 +44,24 @@ class WrongText:
     def __str__(self) -> str:
         return self.text.decode("utf-8", "backslashreplace")
 
+    def row(self) -> dict[str, str]:
+        """As JSON."""
+        return {"text": str(self), "class": self.class_}
+
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """What one engine makes of one cell; `status` is one of `STATUSES`.
+    """What one engine makes of one keyword at one place; `status` is one of `STATUSES`.
+
+    Of a suite the keyword is a file of tests, and the place its draft and group.
 
     `let_through` is an invalid text that it allows to the end, `forbidden` a valid one that it
     forbids, `message` what it says itself of the schema, and `counted` how many values count.
     """
 
     engine: str
-    cell: Cell
+    keyword: str
+    place: str
     status: str
     schema: str
     let_through: WrongText | None = None
@@ -73,12 +79,10 @@ class CellOutcome:
         texts = {"let_through": self.let_through, "forbidden": self.forbidden}
         return {
             "engine": self.engine,
-            "keyword": self.cell.keyword,
-            "place": self.cell.place,
+            "keyword": self.keyword,
+            "place": self.place,
             "outcome": self.status,
-            **{
-                name: one and {"text": str(one), "class": one.class_} for name, one in texts.items()
-            },
+            **{name: one and one.row() for name, one in texts.items()},
             "counted": self.counted,
             "message": self.message,
         }
@@ -103,13 +107,13 @@ class ConformanceTable:
     @property
     def keywords(self) -> list[str]:
         """The names of the keywords, in the order of the cases."""
-        return list(dict.fromkeys(one.cell.keyword for one in self.outcomes))
+        return list(dict.fromkeys(one.keyword for one in self.outcomes))
 
     def by(self, part: str) -> dict[tuple[str, str], list[CellOutcome]]:
         """The outcomes by ``keyword`` or ``place``, and engine."""
         found: dict[tuple[str, str], list[CellOutcome]] = defaultdict(list)
         for one in self.outcomes:
-            found[getattr(one.cell, part), one.engine].append(one)
+            found[getattr(one, part), one.engine].append(one)
         return found
 
 
@@ -128,7 +132,7 @@ def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
             last = case["message"].strip().rpartition("\n")[2]
             unjudged[id_] = last or "no text of it counts"
             continue
-        cell = Cell(case["family"], id_.partition(f"/{case['family']}/")[2])
+        cell = case["family"], id_.partition(f"/{case['family']}/")[2]
         for engine in identity["engines"]:
             end = ends.get((id_, engine), (UNPROVEN, "it was not asked"))
             does = found.get((id_, engine), {})
@@ -212,7 +216,7 @@ def _found(run: RunDirectory, catalogue: Catalogue) -> dict[tuple[str, str], _Fo
 
 def _outcome(
     engine: str,
-    cell: Cell,
+    cell: tuple[str, str],
     schema: str,
     end: tuple[str, str],
     values: Sequence[_Value],
@@ -234,7 +238,7 @@ def _outcome(
         status = max(classes, key=STATUSES.index)
     elif status == ENFORCED and is_open:
         status = UNPROVEN
-    return CellOutcome(engine, cell, status, schema, let_through, forbidden, message, len(values))
+    return CellOutcome(engine, *cell, status, schema, let_through, forbidden, message, len(values))
 
 
 def _allowed(value: _Value, found: _Found) -> WrongText | None:

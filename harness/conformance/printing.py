@@ -94,7 +94,7 @@ def as_csv(table: ConformanceTable) -> str:
     """Every cell of every engine in a line, with the texts behind it."""
     rows = [
         (
-            *(one.cell.keyword, one.cell.place, one.engine, table.engines[one.engine], one.status),
+            *(one.keyword, one.place, one.engine, table.engines[one.engine], one.status),
             *(str(one.let_through or ""), str(one.forbidden or ""), one.schema, one.message),
         )
         for one in table.outcomes
@@ -109,7 +109,7 @@ def as_json(table: ConformanceTable) -> dict[str, Any]:
         "engines": dict(table.engines),
         "cases": table.data,
         "vocabulary": table.vocabulary,
-        "schemas": {f"{one.cell.keyword}/{one.cell.place}": one.schema for one in table.outcomes},
+        "schemas": {f"{one.keyword}/{one.place}": one.schema for one in table.outcomes},
         "cells": [one.row() for one in table.outcomes],
         "unjudged": dict(table.unjudged),
         "relabelled_texts": table.relabelled,
@@ -138,19 +138,21 @@ def as_page(table: ConformanceTable) -> str:
 def score_lines(scores: Iterable[GateScore]) -> Iterator[str]:
     """Scores in words, what is wrong with a list cell by cell."""
     for one in scores:
-        trusted = len(one.passed) + len(one.passed_wrongly) + len(one.passed_refused)
-        left = len(one.kept_out) + len(one.kept_out_wrongly)
+        many = {name: len(some) for name, some in one.cells.items()}
+        trusted, left = (
+            sum(count for name, count in many.items() if name.startswith(begin))
+            for begin in ("passed", "kept_out")
+        )
         yield f"{one.engine} {one.version}: {trusted:,} cells trusted, {left:,} not"
-        rest = f"right: {len(one.passed):,}, refused by the engine: {len(one.passed_refused):,}"
-        kept = f"rightly refused: {len(one.kept_out):,}"
-        for words, cells, others in (
-            ("let through and wrong", one.passed_wrongly, rest),
-            ("refused and right", one.kept_out_wrongly, kept),
+        rest = f"right: {many['passed']:,}, refused by the engine: {many['passed_refused']:,}"
+        for words, name, others in (
+            ("let through and wrong", "passed_wrongly", rest),
+            ("refused and right", "kept_out_wrongly", f"rightly refused: {many['kept_out']:,}"),
         ):
+            cells = one.cells[name]
             yield f"  {words}: {len(cells):,} ({others})"
             for cell in cells[:_MOST]:
-                where = f"{cell.cell.keyword} at {cell.cell.place}"
-                yield f"    {where}: {case_in_words(cell)}"
+                yield f"    {cell.keyword} at {cell.place}: {case_in_words(cell)}"
             if len(cells) > _MOST:
                 yield f"    {len(cells) - _MOST:,} more; --format json has all"
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from harness.comparison.case_run import Rules
 from harness.conformance import cells, suite
-from harness.conformance.cells import case_line
 from harness.conformance.keywords import keyword_of
 from harness.conformance.request import ConformanceRequest
 from harness.errors import UsageError, nearest
@@ -26,7 +25,7 @@ RULES: Final = Rules(walks=0, challenger=False, generated=0, samples=0)
 
 def run_cases(request: ConformanceRequest) -> RunDirectory:
     """Run what is asked, or go on with it; the finished run."""
-    text = "".join(map(case_line, chosen_cases(request)))
+    text = "".join(map(cells.case_line, chosen_cases(request)))
     directory = request.out or _default_directory(request, text)
     file = directory / CASES
     if not file.exists() or file.read_text("utf-8") != text:
@@ -34,16 +33,8 @@ def run_cases(request: ConformanceRequest) -> RunDirectory:
             raise UsageError(f"{directory} has a run of other cases in it", "choose another --out")
         directory.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
-    asked = BenchRequest(
-        engines=request.engines,
-        cases=str(file),
-        out=directory / RUN,
-        lanes=request.lanes,
-        vocabulary=request.vocabulary,
-        rules=RULES,
-        limits=request.limits,
-    )
-    run = bench(asked)
+    same = {name: getattr(request, name) for name in ("engines", "lanes", "vocabulary", "limits")}
+    run = bench(BenchRequest(cases=str(file), out=directory / RUN, rules=RULES, **same))
     return RunDirectory(run.path, run.manifest, trusted=True)
 
 
@@ -52,7 +43,7 @@ def chosen_cases(request: ConformanceRequest) -> list[Case]:
     if request.suite is not None:
         cases = list(suite.suite_cases(request.suite, request.drafts))
     else:
-        cases = [case for _, case in cells.cells()]
+        cases = list(cells.cells())
     names = {name for case in cases for name in (case.family, keyword_of(case.family))}
     for one in request.keywords:
         if one not in names:
