@@ -109,8 +109,8 @@ def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:
     Each row also has ``tokens`` (of walks), ``instances`` and ``samples`` (verdicts about them),
     ``scaled`` (what the tokens stand for in a capped run) and ``cases``: those with any.
     """
-    units = {"tokens": "walk", **{unit: evidence for evidence, unit in TEXT_TABLES.items()}}
-    counts = ", ".join(f"count_if(evidence = '{one}') AS {unit}" for unit, one in units.items())
+    units = {"walk": "tokens", **TEXT_TABLES}
+    counts = ", ".join(f"count_if(evidence = '{one}') AS {unit}" for one, unit in units.items())
     return stored.rows(
         f"""SELECT {by}::VARCHAR AS {by}, e.name AS engine, kind, class, {counts},
             round(coalesce(fsum(scale) FILTER (evidence = 'walk'), 0))::BIGINT AS scaled,

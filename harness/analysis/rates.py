@@ -121,12 +121,15 @@ def schema_flags(stored: StoredRun, kinds: Sequence[str]) -> list[SchemaFlags]:
     out = []
     for engine in range(len(stored.engines)):
         mine = found["engine"] == engine
-        case, many = found["case_row"][mine], len(stored.cases)
-        columns = [np.full(many, _NO_BUG), np.full(many, -1), *np.zeros((2, many), dtype=np.bool_)]
-        for column, name in zip(
-            columns, ("worst", "lone", "by_format", "among_engines"), strict=True
-        ):
-            column[case] = found[name][mine]
+        columns = []
+        for name, none in {
+            "worst": _NO_BUG,
+            "lone": -1,
+            "by_format": 0,
+            "among_engines": 0,
+        }.items():
+            columns.append(np.full(len(stored.cases), none, dtype=found[name].dtype))
+            columns[-1][found["case_row"][mine]] = found[name][mine]
         out.append(SchemaFlags(*columns))
     return out
 
@@ -256,22 +259,15 @@ class Rates:
 
     def _hits(self, bugs: Mapping[str, Any], fits: Bools, engine: int, other: int) -> Bools:
         """In which schemas an engine has such a bug, where another one was judged, too."""
-        out = np.zeros(len(self.stored.cases), dtype=np.bool_)
         mine = fits & (bugs["engine"] == engine) & (bugs["judged"] >> other & 1 == 1)
-        out[bugs["case_row"][mine]] = True
-        return out
+        return np.isin(np.arange(len(self.stored.cases)), bugs["case_row"][mine])
 
 
 def _pair(first: Bools, second: Bools) -> dict[str, Any]:
-    only_first, only_second = (int((a & ~b).sum()) for a, b in ((first, second), (second, first)))
-    many = len(first)
-    return {
-        "schemas": many,
-        "both": int((first & second).sum()),
-        "only_first": only_first,
-        "only_second": only_second,
-        "difference": six_digits((only_first - only_second) / many) if many else None,
-    }
+    counts = {"schemas": len(first), "both": int((first & second).sum())}
+    only = {"only_first": int((first & ~second).sum()), "only_second": int((second & ~first).sum())}
+    apart = only["only_first"] - only["only_second"]
+    return {**counts, **only, "difference": six_digits(apart / len(first)) if len(first) else None}
 
 
 def _tested(pairs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

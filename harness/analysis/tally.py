@@ -122,10 +122,16 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
     """The part of a summary that is about single engines."""
     kinds, classes, severity = _by_kind(stored)
     causes = {
-        plural: _grouped(stored, kind, column)
+        plural: _grouped(stored, kind, column, "class = 'bug'")
         for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True)
     }
-    reasons = {kind: _reasons(stored, kind) for kind in ("unresolved", "contested")}
+    reasons = {
+        kind: {
+            engine: {row["reason"]: row["tokens"] for row in rows}
+            for engine, rows in _grouped(stored, kind, "reason").items()
+        }
+        for kind in ("unresolved", "contested")
+    }
     texts = {unit: _text_counts(stored, evidence) for evidence, unit in TEXT_TABLES.items()}
     walked, times = walked_bytes(stored), timings(stored.run)
     backends, outcomes = schemas_by_backend(stored.run), _outcomes(stored)
@@ -156,10 +162,10 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
             "severity": {kind: severity[engine, kind] for kind in ERRORS},
             **{unit: counted[engine] for unit, counted in texts.items()},
             "timings": times[name],
-            "unresolved": reasons["unresolved"][engine],
-            "contested": sum(reasons["contested"][engine].values()),
-            "contested_by": reasons["contested"][engine],
-            "why": {plural: rows[engine] for plural, rows in causes.items()},
+            "unresolved": reasons["unresolved"].get(engine, {}),
+            "contested": sum((contested := reasons["contested"].get(engine, {})).values()),
+            "contested_by": contested,
+            "why": {plural: rows.get(engine, []) for plural, rows in causes.items()},
         }
     return found
 
@@ -193,27 +199,18 @@ def _by_kind(stored: StoredRun) -> tuple[Mapping[Any, Any], Mapping[Any, Any], M
     return totals, classes, severity
 
 
-def _grouped(stored: StoredRun, kind: str, column: str) -> dict[int, list[dict[str, Any]]]:
-    """What stands behind the bugs of walks of each engine, the most frequent first."""
+def _grouped(
+    stored: StoredRun, kind: str, column: str, among: str = "true"
+) -> dict[int, list[dict[str, Any]]]:
+    """Verdicts of walks of one kind by a column, for each engine, the most frequent first."""
     found: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in stored.rows(
         f"""SELECT engine, {column}, count(*) AS tokens, count(DISTINCT case_row) AS cases
-        FROM verdicts WHERE evidence = '{WALK}' AND class = 'bug' AND kind = $1
+        FROM verdicts WHERE evidence = '{WALK}' AND {among} AND kind = $1
         GROUP BY ALL ORDER BY engine, tokens DESC, {column}""",
         kind,
     ):
         found[row.pop("engine")].append(row)
-    return found
-
-
-def _reasons(stored: StoredRun, kind: str) -> dict[int, dict[str, int]]:
-    found: dict[int, dict[str, int]] = defaultdict(dict)
-    for row in stored.rows(
-        f"""SELECT engine, reason, count(*) AS n FROM verdicts
-        WHERE evidence = '{WALK}' AND kind = $1 GROUP BY ALL ORDER BY ALL""",
-        kind,
-    ):
-        found[row["engine"]][row["reason"]] = row["n"]
     return found
 
 

@@ -93,14 +93,15 @@ def _enforced(some: Sequence[CellOutcome]) -> str:
 def as_csv(table: ConformanceTable) -> str:
     """Every cell of every engine in a line, with the texts behind it."""
     rows = [
-        (
-            *(one.keyword, one.place, one.engine, table.engines[one.engine], one.status),
-            *(str(one.let_through or ""), str(one.forbidden or ""), one.schema, one.message),
-        )
+        {
+            **one.row(),
+            **{name: str(getattr(one, name) or "") for name in ("let_through", "forbidden")},
+            "version": table.engines[one.engine],
+            "schema": one.schema,
+        }
         for one in table.outcomes
     ]
-    named = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
-    return tables.as_csv(Table.of("", _COLUMNS, named))
+    return tables.as_csv(Table.of("", _COLUMNS, rows))
 
 
 def as_json(table: ConformanceTable) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, starmap
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from harness.comparison.text_feeding import SLOW_TOKENS
 from harness.conformance.cells import instances
@@ -45,50 +46,40 @@ def suite_cases(path: Path, drafts: Collection[str] = ()) -> Iterator[Case]:
     for draft in drafts:
         if draft not in _FOLDERS:
             raise UsageError(f"no draft {draft!r} in the suite", nearest(draft, _FOLDERS))
-    count = 0
-    for one in sorted(_files(path)):
-        if not drafts or one.draft in drafts:
-            for case in _groups(one):
-                count += 1
-                yield case
-    if not count:
-        asked = f" of {', '.join(drafts)}" if drafts else ""
-        raise InputError(f"{path} holds no test{asked}", "it is a checkout of the suite, or tests/")
-
-
-class _TestFile(NamedTuple):
-    """A file of tests: its draft's folder, its path in there without the suffix, what it holds."""
-
-    draft: str
-    name: str
-    where: str
-    content: bytes
-
-
-def _files(path: Path) -> Iterator[_TestFile]:
+    found = []
     for member in members(path):
         match = _FILE.fullmatch(member.name)
-        if match is None or match["draft"] not in _FOLDERS:
-            continue
-        if not _ELSEWHERE.intersection((match["above"] or "").split("/")):
-            yield _TestFile(match["draft"], match["name"], member.name, member.read())
+        if (
+            match is not None
+            and match["draft"] in (drafts or _FOLDERS)
+            and not _ELSEWHERE.intersection((match["above"] or "").split("/"))
+        ):
+            found.append((match["draft"], match["name"], member.name, member.read()))
+    cases = chain.from_iterable(starmap(_groups, sorted(found)))
+    first = next(cases, None)
+    if first is None:
+        asked = f" of {', '.join(drafts)}" if drafts else ""
+        raise InputError(f"{path} holds no test{asked}", "it is a checkout of the suite, or tests/")
+    yield first
+    yield from cases
 
 
-def _groups(file: _TestFile) -> Iterator[Case]:
-    groups = parsed(file.content, file.where, "groups")
+def _groups(draft: str, name: str, where: str, content: bytes) -> Iterator[Case]:
+    """The cases of a file: `name` is its path in the folder of its draft, without the suffix."""
+    groups = parsed(content, where, "groups")
     if not isinstance(groups, list):
-        raise InputError(f"{file.where} is no list of groups")
+        raise InputError(f"{where} is no list of groups")
     for number, group in enumerate(groups):
         try:
             about, schema, tests = str(group["description"]), group["schema"], group["tests"]
             labelled = [(bool(one["valid"]), one["data"]) for one in tests]
         except (KeyError, TypeError):
-            raise InputError(f"{file.where}: group {number} has no schema and tests") from None
-        text = json.dumps(_declared(schema, file.draft), ensure_ascii=False)
+            raise InputError(f"{where}: group {number} has no schema and tests") from None
+        text = json.dumps(_declared(schema, draft), ensure_ascii=False)
         for part, some in enumerate(_parts(labelled)):
             more = f" ({part + 1})" if part else ""
-            id_ = f"{PREFIX}/{file.name}/{file.draft}/{number:03} {about}{more}"
-            yield Case(id_, file.name, text, some[True], some[False], file.where, about)
+            id_ = f"{PREFIX}/{name}/{draft}/{number:03} {about}{more}"
+            yield Case(id_, name, text, some[True], some[False], where, about)
 
 
 def _declared(schema: Any, draft: str) -> Any:

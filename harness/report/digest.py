@@ -22,7 +22,8 @@ from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
 from harness.render.table import Column, Table
 from harness.render.terminal import for_terminal, print_lines
-from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained, listed, state, words
+from harness.report.tables import listed, words
+from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained, state
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES

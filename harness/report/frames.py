@@ -62,11 +62,9 @@ def load_run(
         UsageError: pandas is not installed.
     """
     require("pandas", "report", "frames")
-    if departures is None:
-        return Run(open_run(Path(path), trust=trust))
     from harness.classification.departures import classify, load_catalogue
 
-    catalogue = load_catalogue(Path(departures))
+    catalogue = load_catalogue(None if departures is None else Path(departures))
     rule = functools.partial(classify, catalogue)
     return Run(open_run(Path(path), trust=trust), rule, catalogue)
 
@@ -97,9 +95,8 @@ class Run:
         catalogue: Catalogue | None = None,
     ) -> None:
         self.directory = directory
-        self._rule = rule
+        self._rule = functools.cache(rule)
         self._catalogue = catalogue
-        self._classes: dict[str, pa.Table] = {}
 
     def __repr__(self) -> str:
         state = "finished" if self.directory.finished else "unfinished"
@@ -159,7 +156,7 @@ class Run:
         from harness.report.tables import BUG_COLUMNS, bug_rows
 
         catalogue = self._catalogue or load_catalogue()
-        found = known_bugs(self.directory, catalogue, self._class_table)
+        found = known_bugs(self.directory, catalogue, self._rule)
         return pd.DataFrame(bug_rows(found), columns=list(BUG_COLUMNS))
 
     @cached_property
@@ -168,7 +165,7 @@ class Run:
         import pandas as pd
 
         columns = ["engine", "evidence", "kind", "class", "tokens", "positions", "cases"]
-        rows = tallies(StoredRun(self.directory, self._class_table))
+        rows = tallies(StoredRun(self.directory, self._rule))
         return pd.DataFrame(rows, columns=columns)
 
     @cached_property
@@ -176,7 +173,7 @@ class Run:
         """The tally's summary: see `harness.analysis.tally.summary`."""
         from harness.analysis.tally import summary
 
-        return summary(self.directory, self._class_table)
+        return summary(self.directory, self._rule)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The columns of a table; a `UsageError` where there is no such table."""
@@ -234,18 +231,13 @@ class Run:
             some = pa.Table.from_batches([batch])
             if computed:
                 rows = batch.column(ROW).to_numpy()
-                classes = self._class_table(self.directory, EVIDENCE_OF[table])
+                classes = self._rule(self.directory, EVIDENCE_OF[table])
                 part = classes.slice(int(rows[0]), len(rows))
                 for name in CLASS_COLUMNS:
                     some = some.append_column(name, part[name])
             for name, values in conditions.items():
                 some = some.filter(_fits(some, name, values))
             yield _shaped(some, table, wanted)
-
-    def _class_table(self, run: RunDirectory, evidence: str) -> pa.Table:
-        if evidence not in self._classes:
-            self._classes[evidence] = self._rule(run, evidence)
-        return self._classes[evidence]
 
 
 _BATCHES = 64

@@ -13,6 +13,7 @@ the network, loads no extension, and cannot change its own settings.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 import threading
@@ -21,11 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from harness.analysis.stored import Classify, by_catalogue
 from harness.errors import UsageError
-from harness.optional import require
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, RunReader
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS
@@ -59,15 +60,14 @@ def query(
     dialect, for whose answer it may take some `seconds`; `rule` gives verdicts their classes.
 
     Raises:
-        UsageError: DuckDB is not installed, refuses the statement, or takes longer.
+        UsageError: DuckDB refuses the statement, or takes longer.
         RunDirectoryError: A run is damaged.
     """
-    duckdb = require("duckdb", "report", "queries")
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     try:
-        _one_that_reads(duckdb, connection, sql)
+        _one_that_reads(connection, sql)
         named = dict(zip(run_names(runs), runs, strict=True))
-        views = _Views(duckdb, connection, named, rule, sql)
+        views = _Views(connection, named, functools.cache(rule), sql)
         views.make()
         # leave nothing within reach but the runs' own tables
         files = [str(run.path.resolve() / f"{table}.parquet") for run in runs for table in SCHEMAS]
@@ -112,7 +112,7 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def _one_that_reads(duckdb: Any, connection: Any, sql: str) -> None:
+def _one_that_reads(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     """Refuse what is not one statement that reads."""
     try:
         statements = connection.extract_statements(sql)
@@ -139,8 +139,7 @@ class _Views:
     Of runs that are not finished only the tables that `sql` names are read.
     """
 
-    duckdb: Any
-    connection: Any
+    connection: duckdb.DuckDBPyConnection
     runs: Mapping[str, RunDirectory]
     rule: Classify
     sql: str
@@ -148,7 +147,6 @@ class _Views:
     """What went wrong while classes were computed."""
 
     def __post_init__(self) -> None:
-        self._classes: dict[tuple[str, str], pa.Table] = {}
         self._lock = threading.Lock()  # DuckDB asks from several threads
 
     def make(self) -> None:
@@ -172,10 +170,10 @@ class _Views:
         timer.start()
         try:
             yield
-        except self.duckdb.InterruptException as error:
+        except duckdb.InterruptException as error:
             message = f"the query was ended after {seconds:g} s"
             raise UsageError(message, "ask for less, or allow more: --time-limit") from error
-        except self.duckdb.Error as error:  # what a run refuses stays as it is
+        except duckdb.Error as error:  # what a run refuses stays as it is
             raise self.problem or _refused(error, self.sql) from error
         finally:
             timer.cancel()
@@ -212,9 +210,7 @@ class _Views:
         table, column, name = (one[0].as_py() for one in (tables, columns, names))
         try:
             with self._lock:
-                if (name, table) not in self._classes:
-                    self._classes[name, table] = self.rule(self.runs[name], EVIDENCE_OF[table])
-                found = self._classes[name, table][column]
+                found = self.rule(self.runs[name], EVIDENCE_OF[table])[column]
             return found.take(rows).cast(pa.string()).combine_chunks()
         except Exception as error:
             self.problem = error

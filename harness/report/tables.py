@@ -6,7 +6,7 @@ Markdown for documents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +20,7 @@ from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
 from harness.errors import UsageError
 from harness.files import writing
-from harness.render.table import Row, Table, as_csv, as_markdown
+from harness.render.table import Column, Row, Table, as_csv, as_markdown
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import CLASSES, ERRORS, FALSE_ACCEPTANCE, KINDS, MAIN_KINDS, WALK
@@ -28,8 +28,6 @@ from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
 _WORST: Final = (*SEVERITIES, "by_format", "several_tokens")
-_SEVERITY: Final = ("engine", "kind", *SEVERITIES, "by_format")
-_TIMES: Final = ("engine", "measure", "unit", *FIGURES)
 SEPARATOR: Final = " + "
 """Between the engines of a set."""
 
@@ -49,11 +47,34 @@ BUG_COLUMNS: Final = (
 """Columns of `bug_rows`; `schema`, `text` and `token` are the smallest case."""
 
 
+Summary = Mapping[str, Any]
+
+ENGINE: Final = Column("engine", group=True, width=16, most=20)
+_ERRORS: Final = (
+    "false acceptances: the engine allowed a text that is invalid under the schema\n"
+    "false rejections: it forbade a token that leads to a valid text\n"
+    "bugs, warned (the engine said that it ignores the keyword) and departures\n"
+    "(deviations that it documents); cases are those of all three;\n"
+    "by format: those of all three that rest on `format` alone, an annotation by\n"
+    "default since draft 2019-09; of: texts of that sort that the engine was tested with"
+)
+
+
+def words(name: str) -> str:
+    """A name as words."""
+    return name.replace("_", " ")
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts by name, in words."""
+    return ", ".join(f"{words(name)} {count:,}" for name, count in counts.items())
+
+
 @dataclass(frozen=True)
 class Digest:
     """A run as reports show it: its summary, and tables by name, in the order of `NAMES`."""
 
-    summary: Mapping[str, Any]
+    summary: Summary
     tables: Mapping[str, Table]
 
     @property
@@ -70,29 +91,8 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     """
     stored = StoredRun(run, rule)
     found = summarize(stored)
-    engines = found["engines"]
-    made = {
-        "errors": _errors(engines),
-        "headline_rates": _headline_rates(engines),
-        "matrix": _matrix(found["matrix"]),
-        "pairs": Table.of("Engines in pairs, on the same schemas", PAIR, found["pairs"]),
-    }
+    made = {name: make(found) for name, make in _OF_SUMMARY.items()}
     made |= {f"by_{by}": _by(stored, by) for by in ("keyword", "place", "departure", "family")}
-    rows = [{"engine": name, **one["compile"]} for name, one in engines.items()]
-    title = "Schemas by outcome of compilation"
-    made["compile"] = Table.of(title, ("engine", *COMPILE_STATUSES), rows)
-    rows = [
-        {"engine": name, "kind": kind, "by_format": None, **one["severity"][kind]}
-        for name, one in engines.items()
-        for kind in MAIN_KINDS.values()
-    ]
-    made["severity"] = Table.of("Bugs of walks by severity, in tokens", _SEVERITY, rows)
-    rows = [
-        {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
-        for name, one in engines.items()
-        for measure in MEASURES
-    ]
-    made["timings"] = Table.of("Times of the engines", _TIMES, rows)
     made["agreement"] = _agreement(stored)
     names = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
     title = "Cases by family and what became of them"
@@ -100,42 +100,77 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     return Digest(found, {name: made[name] for name in NAMES})
 
 
-def _matrix(found: Mapping[str, Any]) -> Table:
+def matrix(summary: Summary) -> Table:
+    """In short what each engine refuses, lets through and forbids."""
     rows = []
-    for name, cells in found.items():
+    for name, cells in summary["matrix"].items():
         row = {"engine": name}
         for column, cell in cells.items():
             example = example_text(column, cell["example"])
             row[COLUMNS[column]] = f"{cell['sentence']}{example and f' For example: {example}.'}"
         rows.append(row)
-    return Table.of("In short, with an example of each", ("engine", *COLUMNS.values()), rows)
+    columns = (Column(title, ratio=1) for title in COLUMNS.values())
+    return Table.of("In short, with an example of each", [ENGINE, *columns], rows)
 
 
-def _errors(engines: Mapping[str, Any]) -> Table:
-    """Of walks in tokens, of instances and samples in texts."""
+def errors(summary: Summary) -> Table:
+    """Of walks in tokens, of instances and samples in texts, ``of`` so many that were tested."""
     rows: list[Row] = []
     main = MAIN_KINDS.values()
-    for name, one in engines.items():
+    for name, one in summary["engines"].items():
         for kind in ERRORS:
             counts = one[KINDS[kind].plural] if kind in main else one["other_kinds"][kind]
             if kind in main or counts["tokens"]:
                 apart = {key: counts.get(key) for key in ("located", "by_format", "cases")}
-                cells = {**one["by_class"][kind], **apart}
-                rows.append({"engine": name, "evidence": WALK, "kind": kind, **cells})
+                row = {"engine": name, "evidence": WALK, "kind": kind, "of": None}
+                rows.append({**row, **one["by_class"][kind], **apart})
         for evidence, table in TEXT_TABLES.items():
             found = one[table]
             named = {kind: found[key] for key, kind in MAIN_KINDS.items()}
+            tested = dict(zip(main, (found["tested_invalid"], found["tested_valid"]), strict=True))
             for kind, counts in {**named, **found["other_kinds"]}.items():
                 by_format = found["by_format"] if kind == FALSE_ACCEPTANCE.name else None
                 row = {"engine": name, "evidence": evidence, "kind": kind, "located": None}
-                rows.append({**row, "by_format": by_format, **counts})
-    columns = ("engine", "evidence", "kind", *CLASSES, "by_format", "located", "cases")
-    return Table.of("Proven errors: tokens of walks, instances and samples", columns, rows)
+                rows.append({**row, "by_format": by_format, "of": tested.get(kind), **counts})
+    kinds = [Column("evidence", fold=False), Column("kind", shown=words, fold=False)]
+    counts = ("by_format", "located", "of", "cases")
+    numbers = [Column(one, align="right", fold=False) for one in (*CLASSES, *counts)]
+    title = "Proven errors: tokens of walks, instances and samples"
+    return Table.of(title, [ENGINE, *kinds, *numbers], rows, _ERRORS)
 
 
-def _headline_rates(engines: Mapping[str, Any]) -> Table:
+def compilation(summary: Summary) -> Table:
+    """Schemas by outcome, and what failed later."""
+    rows = [
+        {"engine": name, **one["compile"], "later": listed(one["failures"])}
+        for name, one in summary["engines"].items()
+    ]
+    title = "Schemas by outcome of compilation, and what failed later"
+    return Table.of(title, (ENGINE, *COMPILE_STATUSES, "later"), rows)
+
+
+def _severity(summary: Summary) -> Table:
+    rows = [
+        {"engine": name, "kind": kind, "by_format": None, **one["severity"][kind]}
+        for name, one in summary["engines"].items()
+        for kind in MAIN_KINDS.values()
+    ]
+    columns = ("engine", "kind", *SEVERITIES, "by_format")
+    return Table.of("Bugs of walks by severity, in tokens", columns, rows)
+
+
+def _timings(summary: Summary) -> Table:
+    rows = [
+        {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
+        for name, one in summary["engines"].items()
+        for measure in MEASURES
+    ]
+    return Table.of("Times of the engines", ("engine", "measure", "unit", *FIGURES), rows)
+
+
+def _headline_rates(summary: Summary) -> Table:
     rows = []
-    for name, one in engines.items():
+    for name, one in summary["engines"].items():
         for kind, share in one["share_with_bug"].items():
             row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
             counts = {"found": share["cases"], "scaled": None, "of": share["of"]}
@@ -148,6 +183,19 @@ def _headline_rates(engines: Mapping[str, Any]) -> Table:
             rows.append({**row, **counts, **{key: rate[key] for key in _RATIO}, **worst})
     columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO, *_WORST)
     return Table.of("Headline rates; shares also by the schemas' worst bugs", columns, rows)
+
+
+_OF_SUMMARY: Final[Mapping[str, Callable[[Summary], Table]]] = {
+    "matrix": matrix,
+    "compile": compilation,
+    "errors": errors,
+    "headline_rates": _headline_rates,
+    "pairs": lambda summary: Table.of(
+        "Engines in pairs, on the same schemas", PAIR, summary["pairs"]
+    ),
+    "severity": _severity,
+    "timings": _timings,
+}
 
 
 def _by(stored: StoredRun, by: str) -> Table:

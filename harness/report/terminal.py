@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from rich.console import Console
 
-from harness.analysis.matrix import COLUMNS, example_text, plural
+from harness.analysis.matrix import plural
 from harness.analysis.statistics import NO_SAMPLE
 from harness.analysis.stored import IN_WORDS, SEVERITIES
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import Bug, BugList
+from harness.engines.specs import with_version
 from harness.printable import printable
 from harness.render.table import Column, Table, plain
 from harness.render.terminal import print_lines, print_table
+from harness.report import tables
+from harness.report.tables import Summary
+from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import ANNOTATION
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS, WALK
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 WIDTH: Final = 80
@@ -30,12 +35,8 @@ LEGEND: Final = (
 _TOP: Final = 6
 _ROWS: Final = 40
 """Up to so many rows of a breakdown are shown."""
-_TEXTS: Final = {"instances": "instances, own and made", "samples": "texts that engines wrote"}
-_CLASSES: Final = {"bug": "bugs", "warned": "warned", "departure": "departures"}
 _TIMED: Final = {"time_to_first_mask": "to first mask", "time_between_masks": "between masks"}
 _AT: Final = ("mean", "p50", "p90", "p99.9", "max")
-
-Summary = Mapping[str, Any]
 
 
 def print_summary(
@@ -54,17 +55,21 @@ def print_summary(
 
 def _tables(summary: Summary) -> Iterator[Table]:
     engines, sampled = summary["engines"], summary["sampled"]
-    yield _matrix(summary["matrix"])
+    yield tables.matrix(summary)
     yield _headline_rates(engines, sampled=sampled)
     if summary["pairs"]:
         yield _pairs(summary["pairs"], sampled=sampled)
-    yield _errors(engines)
-    for unit, title in _TEXTS.items():
-        if any(is_tested(engine[unit]) for engine in engines.values()):
-            yield _texts(engines, unit, title)
+    tested = {
+        evidence
+        for evidence, table in TEXT_TABLES.items()
+        if any(is_tested(engine[table]) for engine in engines.values())
+    }
+    errors = tables.errors(summary)
+    shown = tuple(row for row in errors.rows if row["evidence"] in {WALK, *tested})
+    yield replace(errors, rows=shown)
     if any("estimate" in engine[FALSE_ACCEPTANCE.plural] for engine in engines.values()):
         yield _estimates(engines)
-    yield _compilation(engines)
+    yield tables.compilation(summary)
     if any(engine["timings"]["time_to_first_mask"]["n"] for engine in engines.values()):
         yield _timings(engines)
 
@@ -104,25 +109,8 @@ def explained(bugs: BugList) -> str:
     return f"{text}; {bugs.pending:,} are not shrunk yet" if bugs.pending else text
 
 
-def _engine(width: int = 16, *, group: bool = False) -> Column:
-    return Column("engine", group=group, width=width)
-
-
 def _numbers(*names: str) -> list[Column]:
     return [Column(name, align="right", fold=False) for name in names]
-
-
-def _matrix(found: Mapping[str, Any]) -> Table:
-    rows = []
-    for name, cells in found.items():
-        row = {"engine": name}
-        for column, cell in cells.items():
-            example = example_text(column, cell["example"])
-            row[column] = cell["sentence"] + (f"\ne.g. {example}" if example else "")
-        rows.append(row)
-    columns = [Column(name, title, ratio=1) for name, title in COLUMNS.items()]
-    note = "examples: token by token, bugs alone; maskcourt replay shows them"
-    return Table.of("", [Column("engine", group=True, most=20), *columns], rows, note)
 
 
 def _headline_rates(engines: Summary, *, sampled: bool) -> Table:
@@ -134,7 +122,7 @@ def _headline_rates(engines: Summary, *, sampled: bool) -> Table:
         of = share["of"]
         rows.append(
             {
-                "engine": name,
+                "engine": with_version(name, engine["version"]),
                 "with a bug": _with_interval(share, percent, f" of {of:,}") or "none judged",
                 "several": percent(share["several_tokens"] / of) if of else None,
                 **share["severity"],
@@ -144,7 +132,7 @@ def _headline_rates(engines: Summary, *, sampled: bool) -> Table:
     intervals = "in brackets: 95% intervals, resampled by schema" if sampled else NO_SAMPLE
     return Table.of(
         "How bad: walked schemas with a bug, and wrong bits per million bits of masks",
-        [_engine(), *_numbers("with a bug", "several", *severities, "per million")],
+        [tables.ENGINE, *_numbers("with a bug", "several", *severities, "per million")],
         rows,
         "several: schemas in which more than one token is wrong\n"
         f"on path, common, rare: schemas by their worst bug\n{intervals}",
@@ -152,31 +140,30 @@ def _headline_rates(engines: Summary, *, sampled: bool) -> Table:
 
 
 def _pairs(pairs: list[Mapping[str, Any]], *, sampled: bool) -> Table:
-    rows = []
-    for pair in [one for one in pairs if one["kind"] != "any"][:_ROWS]:
-        p = pair["p_holm"]
-        told = "" if pair["apart"] is None or pair["apart"] else "cannot tell apart"
-        row: dict[str, Any] = {
+    rows = [
+        {
+            **pair,
             "engines": f"{pair['first']}, {pair['second']}",
-            "kind": words(pair["kind"]),
+            "": "cannot tell apart" if pair["apart"] is False else "",
         }
-        row |= {"bugs": words(pair["counted"]), "p": None if p is None else f"{p:.2g}", "": told}
-        rows.append({**pair, **row})
-    tested = [*_numbers("p"), Column("")] if sampled else []
-    counts = [("schemas", "of"), ("only_first", None), ("only_second", None)]
-    notes = ["met: by bugs that a model meets, at more than rare tokens; all: by all bugs"]
-    if sampled:
-        notes += ["p: McNemar's exact test, corrected for the number of pairs (Holm)"]
+        for pair in [one for one in pairs if one["kind"] != "any"][:_ROWS]
+    ]
+    words = [Column("kind", shown=tables.words), Column("counted", "bugs", shown=tables.words)]
+    numbers = (("schemas", "of"), ("only_first", None), ("only_second", None))
+    counts = [Column(name, title, align="right") for name, title in numbers]
+    tested = [Column("p_holm", "p", shown=_p, fold=False), Column("")]
+    note = "met: by bugs that a model meets, at more than rare tokens; all: by all bugs"
+    more = "\np: McNemar's exact test, corrected for the number of pairs (Holm)"
     return Table.of(
         "Engines in pairs: schemas on which only one of the two has a bug",
-        [
-            *(Column("engines", ratio=1), "kind", "bugs"),
-            *(Column(name, title, align="right") for name, title in counts),
-            *tested,
-        ],
+        [Column("engines", ratio=1), *words, *counts, *(tested if sampled else [])],
         rows,
-        "\n".join(notes),
+        note + more if sampled else note,
     )
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else f"{value:.2g}"
 
 
 def _with_interval(ratio: Mapping[str, Any], shown: Any, of: str = "") -> str:
@@ -201,60 +188,13 @@ def three_digits(number: float) -> str:
     return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
 
 
-def _errors(engines: Summary) -> Table:
-    rows = []
-    for name, engine in engines.items():
-        main = {plural: (kind, engine[plural]) for plural, kind in MAIN_KINDS.items()}
-        others = engine["other_kinds"].items()
-        main |= {kind: (kind, counts) for kind, counts in others if counts["tokens"]}
-        label = f"{name} {engine['version']}, {engine['judged']['cases']:,} judged"
-        for title, (kind, counts) in main.items():
-            row = {"engine": label, "verdict": words(title), "cases": counts["cases"]}
-            rows.append({**row, "format": counts.get("by_format", ""), **engine["by_class"][kind]})
-    return Table.of(
-        "Proven errors of walks (lower bounds: a completion proves each of them)",
-        [_engine(18, group=True), *_class_columns(), *_numbers("format", "cases")],
-        rows,
-        "false acceptances: the engine allowed a text that is invalid under the schema\n"
-        "false rejections: it forbade a token that leads to a valid text\n"
-        "bugs, warned (the engine said that it ignores the keyword) and departures\n"
-        "(deviations that it documents) are tokens; cases are those of all three;\n"
-        "format: tokens of all three that rest on `format` alone, an annotation by\n"
-        "default since draft 2019-09",
-    )
-
-
-def _class_columns() -> list[Column]:
-    classes = [Column(one, title, align="right", fold=False) for one, title in _CLASSES.items()]
-    return [Column("verdict", fold=False), *classes]
-
-
-def _texts(engines: Summary, unit: str, title: str) -> Table:
-    rows = []
-    for name, engine in engines.items():
-        found = engine[unit]
-        of = dict(zip(MAIN_KINDS, (found["tested_invalid"], found["tested_valid"]), strict=True))
-        main = {plural: found[plural] for plural in MAIN_KINDS}
-        for kind, counts in {**main, **found["other_kinds"]}.items():
-            by_format = found["by_format"] if kind == FALSE_ACCEPTANCE.plural else ""
-            row = {"engine": name, "verdict": words(kind), "of": of.get(kind, "")}
-            rows.append({**counts, **row, "format": by_format})
-    return Table.of(
-        f"Proven errors on {title}",
-        [_engine(14, group=True), *_class_columns(), *_numbers("of", "format", "cases")],
-        rows,
-        f"false acceptances: of so many invalid {unit}, those let through\n"
-        f"false rejections: of so many valid {unit}, those refused",
-    )
-
-
 def _estimates(engines: Summary) -> Table:
     rows = [
         {"engine": name, **{kind: _estimate(engine[kind]["estimate"]) for kind in MAIN_KINDS}}
         for name, engine in engines.items()
     ]
     title = "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)"
-    return Table.of(title, [_engine(18), *_numbers(*MAIN_KINDS)], rows)
+    return Table.of(title, [tables.ENGINE, *_numbers(*MAIN_KINDS)], rows)
 
 
 def _estimate(estimate: Mapping[str, int]) -> str:
@@ -272,18 +212,6 @@ def _short(number: int) -> str:
     return f"{number:,}"
 
 
-def _compilation(engines: Summary) -> Table:
-    rows = [
-        {"engine": name, **one["compile"], "later": listed(one["failures"]) or None}
-        for name, one in engines.items()
-    ]
-    outcomes = next(iter(engines.values()))["compile"]
-    shown = [Column(one, words(one.replace("out_of_", "no ")), align="right") for one in outcomes]
-    later = ["later"] if any(one["failures"] for one in engines.values()) else []
-    title = "Schemas at compilation, and what failed later"
-    return Table.of(title, [_engine(), *shown, *later], rows)
-
-
 def _timings(engines: Summary) -> Table:
     rows = [
         {"engine": name, "time": title, **{at: engine["timings"][measure][at] for at in _AT}}
@@ -293,7 +221,7 @@ def _timings(engines: Summary) -> Table:
     times = [Column(at, align="right", shown=_duration, fold=False) for at in _AT]
     return Table.of(
         "Times of the engines",
-        [_engine(group=True), Column("time", fold=False), *times],
+        [tables.ENGINE, Column("time", fold=False), *times],
         rows,
         "to first mask: processor time, of the schemas that the engine compiled\n"
         "between masks: consume a token and write the next mask",
@@ -350,7 +278,7 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
 def _open(engines: Summary) -> Iterator[str]:
     for name, engine in engines.items():
         parts = {"unresolved": engine["unresolved"], "contested": engine["contested_by"]}
-        shown = [f"{title}: {listed(counts)}" for title, counts in parts.items() if counts]
+        shown = [f"{title}: {tables.listed(counts)}" for title, counts in parts.items() if counts]
         if shown:
             yield f"{name} {'; '.join(shown)}"
 
@@ -368,7 +296,7 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
             " (--cap none resolves all)"
         )
     if summary["not_compared"]:
-        yield f"not compared: {listed(summary['not_compared'])}"
+        yield f"not compared: {tables.listed(summary['not_compared'])}"
     if summary["not_compared"].get("not_compiled_by_all"):
         yield (
             "  a case is walked only where every engine compiled its schema;"
@@ -382,7 +310,7 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
                 f" {plural(many, 'case')}{excluded}"
             )
     if summary["set_aside"]:
-        yield f"set aside: {listed(summary['set_aside'])}"
+        yield f"set aside: {tables.listed(summary['set_aside'])}"
     if (made := summary["generated"])["instances"]:
         yield (
             f"made of schemas: {plural(made['instances'], 'instance')};"
@@ -424,7 +352,7 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
         units = ["tokens", *by_format, "cases"]
     columns = []
     for name in names:
-        shown = _words if name in ("kind", "severity", "reason") else plain
+        shown = tables.words if name in ("kind", "severity", "reason") else plain
         fold = name not in ("kind", "class", "evidence")
         columns.append(Column(name, name.replace("_", "-"), shown=shown, fold=fold))
     filled = [{"by_format": None, **row} for row in rows[:_ROWS]]
@@ -433,17 +361,3 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
     if len(rows) > _ROWS:
         print_lines([f"and {len(rows) - _ROWS:,} more rows; --json lists all"], console)
     print_lines([f"run: {path}"], console)
-
-
-def _words(cell: str | None) -> str:
-    return words(cell or "")
-
-
-def words(name: str) -> str:
-    """A name as words."""
-    return name.replace("_", " ")
-
-
-def listed(counts: Mapping[str, int]) -> str:
-    """Counts by name, in words."""
-    return ", ".join(f"{words(name)} {count:,}" for name, count in counts.items())

@@ -217,11 +217,6 @@ class TestErrors:
         with pytest.raises(UsageError, match=r"ended after 0\.2 s .*--time-limit"):
             list(query([stored("one", book())], endless, DECLARED, seconds=0.2).rows)
 
-    def test_without_duckdb_say_what_to_install(self, stored, monkeypatch):
-        monkeypatch.setitem(sys.modules, "duckdb", None)
-        with pytest.raises(UsageError, match=r"need duckdb.*pip install '\.\[report\]'"):
-            ask("SELECT 1", stored("one", book()))
-
 
 class TestCommand:
     def run(self, *arguments):
