@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.console import tell
 from harness.errors import UsageError
+from harness.files import writing
 from harness.options import RESULT, option
 
 if TYPE_CHECKING:
@@ -81,12 +82,7 @@ NO_BASELINE = BaselineCheck()
 
 
 def _write(file: Path | None, text: Callable[[], str]) -> None:
-    if file is None:
-        return
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text(), "utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"{file} cannot be written: {error.strerror or error}", "choose another file"
-        ) from error
+    if file is not None:
+        with writing(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text(), "utf-8")

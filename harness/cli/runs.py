@@ -136,11 +136,11 @@ def report(asked: ReportOptions, access: RunAccess, json: Json, run: Path) -> No
         require_writable(asked.out, directory=asked.kind != "html")
     stored, catalogue = access.open(run), access.catalogue
     if asked.kind == "html":
-        from harness.report.page.collect import ReportRequest, write
+        from harness.report.page.collect import write
 
         file = asked.out or run / "report.html"
-        request = ReportRequest(str(run), asked.sample, asked.seed, catalogue, asked.impact)
-        files = {str(file): write(stored, file, request)}
+        what = {"verdicts": asked.sample, "seed": asked.seed, "impact": asked.impact}
+        files = {str(file): write(stored, file, str(run), catalogue=catalogue, **what)}
     else:
         written = _written(stored, asked, access)
         files = {str(file): file.stat().st_size for file in written}

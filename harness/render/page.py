@@ -56,26 +56,24 @@ def filled(template: str, **values: Any) -> Markup:
 
 def static_page(title: str, heading: str, lead: str, body: str) -> str:
     """A page without a program; `body` is HTML, all else text."""
-    style = asset("render/page.css")
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'"
     texts = {"title": title, "heading": heading, "lead": lead, "version": __version__}
-    ours = {"policy": policy, "style": style, "body": body}
-    return filled("render/static_page.html", **texts, **_as_it_is(ours))
+    return _page("render/static_page.html", {"body": body}, **texts)
 
 
 def page_with_data(template: str, scripts: tuple[str, ...], data: Mapping[str, Any]) -> str:
     """A page whose programs show `data`; the template has policy, style, script and data."""
-    style = asset("render/page.css")
     script = "\n".join(["'use strict';", *map(asset, scripts)])
-    allowed = {"style-src": _hash(style), "script-src": _hash(script)}
-    rules = ["default-src 'none'", *(f"{what} '{one}'" for what, one in allowed.items())]
-    policy = "; ".join([*rules, "img-src data:", "base-uri 'none'", "form-action 'none'"])
-    parts = {"policy": policy, "style": style, "script": script, "data": embedded(data)}
-    return filled(template, **_as_it_is(parts))
+    return _page(template, {"script": script, "data": embedded(data)})
 
 
-def _as_it_is(parts: Mapping[str, str]) -> dict[str, Markup]:
-    return {name: Markup(part) for name, part in parts.items()}  # noqa: S704 - files of ours, JSON
+def _page(template: str, ours: Mapping[str, str], **texts: str) -> str:
+    """A template with the style, the policy, what is ours as it is, and texts of anybody."""
+    parts = {"style": asset("render/page.css"), **ours}
+    hashed = {f"{name}-src '{_hash(parts[name])}'" for name in ("style", "script") if name in parts}
+    rules = ("default-src 'none'", *sorted(hashed)[::-1], "img-src data:", "base-uri 'none'")
+    parts["policy"] = "; ".join([*rules, "form-action 'none'"])
+    safe = {name: Markup(part) for name, part in parts.items()}  # noqa: S704 - files of ours, JSON
+    return filled(template, **texts, **safe)
 
 
 def embedded(data: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""One table of results, and the same table as Markdown, CSV, JSON and JUnit's XML.
+"""One table of results, and the same table as Markdown, CSV and JUnit's XML.
 
 A renderer makes harmless what others wrote: control characters, markup, formulas. Cells of a row
 are raw values; a column says how people read them, programs (CSV, JSON) get them as they are.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from harness.printable import json_rows, markdown, printable, spreadsheet_cell
+from harness.printable import markdown, printable, spreadsheet_cell
 
 Row = Mapping[str, Any]
 
@@ -97,11 +97,6 @@ class Table:
     def texts(self) -> list[list[str]]:
         """The cells as people read them, row by row."""
         return [[column.shown(row[column.name]) for column in self.columns] for row in self.rows]
-
-
-def as_json(table: Table) -> str:
-    """An array of the rows, a line each."""
-    return json_rows(table.rows)
 
 
 def as_csv(table: Table) -> str:

@@ -74,15 +74,9 @@ def for_terminal(table: Table) -> RichTable:
     return out
 
 
-def print_table(table: Table, console: Console | None = None, most: int | None = None) -> None:
-    """Print a table, of many rows the first `most` and how many more there are."""
-    console = console or table_console()
-    shown = (
-        table if most is None else Table(table.title, table.columns, table.rows[:most], table.note)
-    )
-    console.print(for_terminal(shown))
-    if (more := len(table.rows) - len(shown.rows)) > 0:
-        print_lines([f"and {more:,} more"], console)
+def print_table(table: Table, console: Console | None = None) -> None:
+    """Print a table."""
+    (console or table_console()).print(for_terminal(table))
 
 
 def print_lines(lines: Iterable[str], console: Console | None = None) -> None:

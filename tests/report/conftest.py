@@ -11,7 +11,6 @@ import pytest
 from harness.classification.departures import Catalogue
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.report.page.collect import (
-    ReportRequest,
     answers_of_models,
     assembled,
     collect,
@@ -34,7 +33,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     ):
         directory = tmp_path_factory.mktemp(name)
         run = make(directory)
-        found = collect(run, ReportRequest("runs/small", catalogue=Catalogue(())))
+        found = collect(run, "runs/small", catalogue=Catalogue(()))
         made[name] = directory / "report.html"
         made[name].write_text(assembled(found), "utf-8")
         if name == "small":

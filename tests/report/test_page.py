@@ -21,7 +21,6 @@ from harness.errors import MaskcourtError
 from harness.render.page import embedded
 from harness.report.page import collect as collecting
 from harness.report.page.collect import (
-    ReportRequest,
     assembled,
     collect,
 )
@@ -45,7 +44,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(run):
-    return collect(run, ReportRequest("runs/it is", catalogue=Catalogue(())))
+    return collect(run, "runs/it is", catalogue=Catalogue(()))
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +271,7 @@ class TestData:
         for token in b"ba":
             book.instance_verdict("false_rejection", "two:B", number, 2, token)
         run = stored(tmp_path, [book], reporting.ENGINES)
-        found = collect(run, ReportRequest("r", catalogue=Catalogue(())))
+        found = collect(run, "r", catalogue=Catalogue(()))
         groups = [found["groups"][one["group"]] for one in found["verdicts"]]
         ids = [one["id"] for one in found["verdicts"]]
         severity = {id_: group["severity"] for id_, group in zip(ids, groups, strict=True)}
@@ -286,7 +285,7 @@ class TestData:
         early = bug("one:A", 3, verdict="1", kind="dead_end", text=b"\xff", at=0)
         listed = bug_list(*ours, early, pending=6)
         monkeypatch.setattr(collecting, "known_bugs", lambda *_: listed)
-        found = collect(run, ReportRequest("r", catalogue=Catalogue(())))["bugs"]
+        found = collect(run, "r", catalogue=Catalogue(()))["bugs"]
         assert [one["id"][-1] for one in found["list"]] == ["3", "2", "1"]
         assert {one["case"] for one in found["list"][1:]} == {"others"}
         assert found["list"][0]["text"] == ["", "\udcff", ""]
@@ -300,27 +299,27 @@ class TestData:
         monkeypatch.setattr(
             collecting, "known_bugs", lambda *_: bug_list(bug("one:A", verdict="9"))
         )
-        found = collect(run, ReportRequest("r", verdicts=1, catalogue=Catalogue(())))
+        found = collect(run, "r", verdicts=1, catalogue=Catalogue(()))
         assert "9" in [one["id"] for one in found["verdicts"]]
 
     def test_without_bugs_where_nobody_looked_for_them(self, run):
-        found = collect(run, ReportRequest("r", verdicts=0, catalogue=Catalogue(())))
+        found = collect(run, "r", verdicts=0, catalogue=Catalogue(()))
         assert found["bugs"] is None
 
     def test_of_an_unfinished_run(self, tmp_path):
-        found = collect(reporting.begun(tmp_path), ReportRequest("r", catalogue=Catalogue(())))
+        found = collect(reporting.begun(tmp_path), "r", catalogue=Catalogue(()))
         assert found["summary"]["finished"] is False
         assert len(found["verdicts"]) == found["about"]["shown"] > 20
 
     def test_without_verdicts_still_counts_them(self, run):
-        found = collect(run, ReportRequest("r", verdicts=0, catalogue=Catalogue(())))
+        found = collect(run, "r", verdicts=0, catalogue=Catalogue(()))
         assert found["verdicts"] == []
         assert sum(one["verdicts"] for one in found["groups"]) == 25
 
 
 class TestFile:
     def test_is_the_same_every_time(self, run, page):
-        again = collect(run, ReportRequest("runs/it is", catalogue=Catalogue(())))
+        again = collect(run, "runs/it is", catalogue=Catalogue(()))
         assert assembled(again) == page
 
     def test_its_policy_allows_its_own_programs_alone(self, page):
@@ -339,7 +338,7 @@ class TestFile:
         assert "url(" not in head
 
     def test_data_cannot_end_their_block(self, tmp_path):
-        found = collect(reporting.attacking(tmp_path), ReportRequest("r", catalogue=Catalogue(())))
+        found = collect(reporting.attacking(tmp_path), "r", catalogue=Catalogue(()))
         page = assembled(found)
         assert page.count("<script") == page.count("</script>") == 2
         assert "<img" not in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,23 +36,8 @@ _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
 _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
-@dataclass(frozen=True)
-class ReportRequest:
-    """What a report is to show: how many `verdicts` it explains, drawn by `seed`, and what else.
-
-    `shown_as` is the run's name in the commands that the report tells; the answers of the run
-    `impact` stand beside the errors of masks.
-    """
-
-    shown_as: str
-    verdicts: int = SHOWN
-    seed: int = 0
-    catalogue: Catalogue | None = None
-    impact: Path | None = None
-
-
-def write(run: RunDirectory, out: Path, request: ReportRequest) -> int:
-    """Write the report of a run to the file `out`, whole or not at all; its size in bytes.
+def write(run: RunDirectory, out: Path, shown_as: str, **request: Any) -> int:
+    """Write what `collect` gives to the file `out`, whole or not at all; its size in bytes.
 
     Raises:
         UsageError: It cannot be written.
@@ -60,7 +45,7 @@ def write(run: RunDirectory, out: Path, request: ReportRequest) -> int:
     """
     if out.is_dir():  # before all the work
         raise UsageError(f"{out} is a directory", "give --out the name of a file")
-    return save_page(assembled(collect(run, request)), out)
+    return save_page(assembled(collect(run, shown_as, **request)), out)
 
 
 def assembled(data: Mapping[str, Any]) -> str:
@@ -69,27 +54,43 @@ def assembled(data: Mapping[str, Any]) -> str:
     return page_with_data("report/page/page.html", scripts, data)
 
 
-def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
-    """All data of a report, as JSON. The same run and request always give the same.
+def collect(
+    run: RunDirectory,
+    shown_as: str,
+    catalogue: Catalogue | None = None,
+    *,
+    verdicts: int = SHOWN,
+    seed: int = 0,
+    impact: Path | None = None,
+) -> dict[str, Any]:
+    """All data of a report, as JSON. The same run and arguments always give the same.
+
+    `shown_as` is the run's name in the commands that the report tells; so many `verdicts` are
+    explained, drawn by `seed`; the answers of the run `impact` stand beside the errors of masks.
 
     Raises:
         RunDirectoryError: The run is damaged.
         UsageError: The vocabulary is not the one that the run was made with.
     """
-    catalogue = request.catalogue or load_catalogue()
+    catalogue = catalogue or load_catalogue()
     rule = functools.cache(functools.partial(classify, catalogue))  # asked for by bugs, too
     stored = StoredRun(run, rule)
     tally = summarize(stored)
     bugs = known_bugs(run, catalogue, rule)
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
     also |= _examples(tally["matrix"])
-    sample = draw(stored, request.verdicts, request.seed, also if request.verdicts else ())
-    verdicts, cases = explained(stored, sample, vocabulary_of(run))
+    sample = draw(stored, verdicts, seed, also if verdicts else ())
+    shown, cases = explained(stored, sample, vocabulary_of(run))
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
     used = {row["departure"] for row in departures}
     engines = run.manifest["identity"]["engines"]
     return {
-        "about": _about(run, request, len(verdicts)),
+        "about": {
+            **_about(run, shown_as),
+            "seed": seed,
+            "asked": verdicts,
+            "shown": len(shown),
+        },
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
         "summary": tally,
@@ -106,9 +107,9 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
             for one in catalogue
             if one.id in used
         ],
-        "answers": request.impact and answers_of_models(request.impact, engines),
+        "answers": impact and answers_of_models(impact, engines),
         "groups": sample.groups,
-        "verdicts": verdicts,
+        "verdicts": shown,
         "cases": cases,
         "manifest": manifest_without_seals(run),
     }
@@ -120,17 +121,14 @@ def _examples(matrix: Mapping[str, Any]) -> set[str]:
     return {cell["verdict"] for cell in cells if "verdict" in cell}
 
 
-def _about(run: RunDirectory, request: ReportRequest, shown: int) -> dict[str, Any]:
-    shown_as = shlex.quote(request.shown_as) + (" --trust" if asks_for_trust(run) else "")
+def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
+    named = shlex.quote(shown_as) + (" --trust" if asks_for_trust(run) else "")
     return {
-        "run": request.shown_as,
-        "replayed": f"maskcourt replay {shown_as}",
-        "searched": f"maskcourt bugs {shown_as}",
+        "run": shown_as,
+        "replayed": f"maskcourt replay {named}",
+        "searched": f"maskcourt bugs {named}",
         "name": run.path.resolve().name,
         "maskcourt": __version__,
-        "seed": request.seed,
-        "asked": request.verdicts,
-        "shown": shown,
         "schema_limit": SCHEMA_LIMIT,
         "no_sample": NO_SAMPLE,
     }

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.jsontext.pointers import MISSING, child, follow, steps
+from harness.printable import json_text, printable
 
 SchemaPath = tuple[str, ...]
 
@@ -50,7 +51,7 @@ def laid_out(schema: str, pointers: Iterable[str], limit: int) -> SchemaLines:
         writer.write(value, (), "", "")
     except (ValueError, RecursionError):
         begin = schema[:limit]
-        return SchemaLines(_printable(begin).split("\n"), abridged=len(begin) < len(schema))
+        return SchemaLines(printable(begin).split("\n"), abridged=len(begin) < len(schema))
     shown = writer.shown
     for pointer, path in where.items():
         shown.spans[pointer] = next(
@@ -106,13 +107,7 @@ def _flat(value: Any) -> str:
         return "{" + ", ".join(f"{_flat(key)}: {_flat(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flat, value)) + "]"
-    return _printable(json.dumps(value, ensure_ascii=False))
-
-
-def _printable(text: str) -> str:
-    return "".join(
-        char if char.isprintable() or char == "\n" else f"\\u{ord(char):04x}" for char in text
-    )
+    return json_text(value)
 
 
 def _path(schema: Any, pointer: str) -> SchemaPath:
