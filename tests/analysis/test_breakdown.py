@@ -50,18 +50,9 @@ class TestRows:
     def test_have_all_that_they_are_about(self, stored):
         found = breakdown(stored(*by_hand()), "keyword", classes(DECLARED))
         assert found["by"] == "keyword"
-        assert found["rows"][0] == {
-            "keyword": "enum",
-            "engine": "a",
-            "kind": "false_acceptance",
-            "class": "bug",
-            "evidence": "walk",
-            "tokens": 7,
-            "positions": 3,
-            "cases": 2,
-            "located": 2,
-            "by_format": 0,
-        }
+        about = {"engine": "a", "kind": "false_acceptance", "class": "bug", "evidence": "walk"}
+        counts = {"tokens": 7, "positions": 3, "cases": 2, "located": 2, "by_format": 0}
+        assert found["rows"][0] == {"keyword": "enum", **about, **counts}
         assert all("located" not in row for row in found["rows"] if row["kind"] == "never_stops")
 
     def test_are_json_and_the_most_tokens_come_first(self, stored):

@@ -34,15 +34,8 @@ def timed(name, compiled=(), steps=(), walk=0):
         book.rows.add("costs", case=name, stage="compile", engine=engine, seconds=compile_s)
         book.rows.add("costs", case=name, stage="first_mask", engine=engine, seconds=mask_s)
     for engine, position, mask, consume in steps:
-        book.rows.add(
-            "timings",
-            case=name,
-            walk=walk,
-            position=position,
-            engine=engine,
-            mask_ns=mask,
-            consume_ns=consume,
-        )
+        at = {"case": name, "walk": walk, "position": position, "engine": engine}
+        book.rows.add("timings", **at, mask_ns=mask, consume_ns=consume)
     return book
 
 

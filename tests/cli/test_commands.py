@@ -181,15 +181,6 @@ class TestTally:
             assert said in problems
             assert problems.count("\n") == 1
 
-    @pytest.mark.parametrize("columns", ["40", "80", "200"])
-    def test_fits_the_terminal(self, call, chatty, monkeypatch, columns):
-        run, _ = chatty
-        monkeypatch.setenv("COLUMNS", columns)
-        _, printed, _ = call("tally", run)
-        tables = [line for line in printed.splitlines() if line.startswith(" ")]
-        assert tables
-        assert max(map(len, tables)) <= int(columns)
-
 
 class TestLists:
     def test_engines_as_json(self, call):

@@ -57,24 +57,9 @@ def test_without_options_a_request_is_what_its_class_says(asked):
 
 
 def test_every_kind_of_value_is_read(asked):
-    options = [
-        "--name",
-        "b",
-        "--name",
-        "c",
-        "--file",
-        "x",
-        "--size",
-        "2K",
-        "--share",
-        "1",
-        "--at-most",
-        "none",
-        "--how",
-        "badly",
-    ]
+    options = "--name b --name c --file x --size 2K --share 1 --at-most none --how badly"
     expected = Outer(("b", "c"), Path("x"), 2048, 1.0, Inner(None, how=False))
-    assert asked(*options) == expected
+    assert asked(*options.split()) == expected
 
 
 @pytest.mark.parametrize(

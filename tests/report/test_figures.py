@@ -42,15 +42,8 @@ def book(name="case", family="family"):
         for stage in ("compile", "first_mask"):
             written.rows.add("costs", case=name, stage=stage, engine=engine, seconds=seconds)
         for position in range(1, 40):
-            written.rows.add(
-                "timings",
-                case=name,
-                walk=0,
-                position=position,
-                engine=engine,
-                mask_ns=1000 * position**2,
-                consume_ns=500,
-            )
+            at = {"case": name, "walk": 0, "position": position, "engine": engine}
+            written.rows.add("timings", **at, mask_ns=1000 * position**2, consume_ns=500)
     return written
 
 
@@ -82,12 +75,7 @@ class TestTables:
         found = digest(run, DECLARED)
         assert found.summary == summary(run, DECLARED)
         (row,) = rows(found, "errors", engine="b", evidence="walk", kind="false_rejection")
-        assert {key: row[key] for key in ("bug", "warned", "departure", "cases")} == {
-            "bug": 8,
-            "warned": 0,
-            "departure": 4,
-            "cases": 2,
-        }
+        assert [row[key] for key in ("bug", "warned", "departure", "cases")] == [8, 0, 4, 2]
 
     def test_say_who_accepts_together(self, stored):
         found = digest(stored(book("one"), book("two")), DECLARED)
@@ -96,14 +84,6 @@ class TestTables:
             ("a + b", "c", 100, 100, 6, 12, 2, 2),
             ("a", "b + c", 14, 14, 0, 0, 2, 2),
         ]
-
-    def test_say_what_became_of_the_cases(self, stored):
-        left = Book("left", "not_compared", "not_compiled_by_all", family="other")
-        found = digest(stored(book(), left), DECLARED)
-        assert [
-            (row["family"], row["status"], row["reason"], row["cases"])
-            for row in found.tables["cases"].rows
-        ] == [("family", "walked", "", 1), ("other", "not_compared", "not_compiled_by_all", 1)]
 
     def test_classify_once(self, stored):
         asked = []

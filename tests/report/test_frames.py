@@ -152,14 +152,7 @@ class TestClasses:
         run = Run(stored(book()), never)
         assert len(run.frame("verdicts", ["engine"], {"kind": "unresolved"})) == 1
 
-    def test_come_with_a_catalogue_of_ones_own(self, stored, tmp_path):
-        mine = tmp_path / "mine.toml"
-        mine.write_text(
-            '[[departure]]\nid = "all-mine"\nclass = "departure"\nengine = "*"\n'
-            'behaviour = "text-without-end"\nsource_kind = "specification"\n'
-            'versions = ">=0"\nfrom = "x"\nsource = "https://example.org/x"\nsays = "x"\n'
-            'when = [{kind = ["false_acceptance"], keyword = ["enum"]}]\n'
-        )
+    def test_come_with_a_catalogue_of_ones_own(self, stored, mine):
         found = harness.load_run(stored(book()).path, departures=mine)
         assert len(found.frame("verdicts", where={"departure": "all-mine"})) == 3
 

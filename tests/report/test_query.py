@@ -276,14 +276,7 @@ class TestCommand:
         with pytest.raises(MaskcourtError, match="exclude each other"):
             self.run(stored("one").path, "SELECT 1", "--json", "--csv")
 
-    def test_classifies_by_a_catalogue_of_ones_own(self, stored, tmp_path):
-        mine = tmp_path / "mine.toml"
-        mine.write_text(
-            '[[departure]]\nid = "all-mine"\nclass = "departure"\nengine = "*"\n'
-            'behaviour = "text-without-end"\nsource_kind = "specification"\n'
-            'versions = ">=0"\nfrom = "x"\nsource = "https://example.org/x"\nsays = "x"\n'
-            'when = [{kind = ["false_acceptance"], keyword = ["enum"]}]\n'
-        )
+    def test_classifies_by_a_catalogue_of_ones_own(self, stored, mine):
         sql = "SELECT count(*) AS n FROM verdicts WHERE departure = 'all-mine'"
         path = stored("one", book()).path
         assert self.run(path, sql, "--csv", "--departures", mine).output == "n\n3\n"
