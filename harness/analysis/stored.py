@@ -233,39 +233,29 @@ class StoredRun:
 
     def _verdicts(self, evidence: str) -> str:
         """What adds the verdicts of one kind of evidence."""
-        if evidence == WALK:
-            begin, place, number_of_place = (
-                "CREATE TABLE verdicts AS",
-                "p",
-                _place_number("v.walk", "v.position"),
-            )
-            number, before, following = "v.walk", "v.position", "coalesce(p.canonical, -1)"
-            joins = f"""LEFT JOIN places p ON p.spot = {number_of_place}
+        is_walk = evidence == WALK
+        number, before = ("v.walk", "v.position") if is_walk else (f"v.{evidence}", "v.consumed")
+        spot = _place_number(number, before, 24 if is_walk else 16)
+        if is_walk:
+            begin, place, following = "CREATE TABLE verdicts AS", "p", "coalesce(p.canonical, -1)"
+            joins = f"""LEFT JOIN places p ON p.spot = {spot}
                 LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
             rest = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
                 v.always_resolved, CASE WHEN v.always_resolved OR d.dispute_row IS NULL THEN 1
                 ELSE d.scale END AS scale, v.only_challenger"""
         else:
-            begin, place, number, before = (
-                "INSERT INTO verdicts",
-                "v",
-                f"v.{evidence}",
-                "v.consumed",
-            )
-            number_of_place = _place_number(number, before, 16)
-            joins = (
-                f"LEFT JOIN raw_{evidence}_texts t ON t.case = v.case AND t.{evidence} = {number}"
-            )
-            following = (
-                "CASE WHEN t.canonical AND v.consumed >= 0 THEN t.tokens[v.consumed + 1] END"
-            )
+            begin, place = "INSERT INTO verdicts", "v"
+            texts = f"raw_{evidence}_texts"
+            joins = f"LEFT JOIN {texts} t ON t.case = v.case AND t.{evidence} = {number}"
+            is_next = "t.canonical AND v.consumed >= 0"
+            following = f"CASE WHEN {is_next} THEN t.tokens[v.consumed + 1] END"
             rest = f"{_ALL}::UINTEGER, NULL, true, 1, false"
         words = ", ".join(
             f"coalesce({place if name == 'place' else 'v'}.{name}, '')::word AS {name}"
             for name in _WORDS
         )
         return f"""{begin} SELECT '{evidence}'::word AS evidence, v.row, c.case_row, c.family,
-            {number_of_place} AS spot, {number} AS number,
+            {spot} AS spot, {number} AS number,
             {before} AS before, coalesce(e.engine, -1)::TINYINT AS engine, v.token,
             coalesce(v.located, false) AS located, v.format_alone AS by_format,
             ({self._severity(following)})::severity AS severity, {words}, {rest}

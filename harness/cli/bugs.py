@@ -138,16 +138,14 @@ def _as_json(
 def _written(directory: Path, chosen: list[Bug]) -> list[str]:
     """Write scripts and texts; the names of the files."""
     from harness.bugs.scripts import no_script, report, script
+    from harness.report.tables import write_files
 
-    directory.mkdir(parents=True, exist_ok=True)
-    files = []
+    texts = {}
     for bug in chosen:
         if not no_script(bug):
-            files.append(directory / f"{bug.id}.py")
-            files[-1].write_text(script(bug), "utf-8")
-        files.append(directory / f"{bug.id}.md")
-        files[-1].write_text(report(bug), "utf-8")
-    return [str(file) for file in files]
+            texts[f"{bug.id}.py"] = script(bug)
+        texts[f"{bug.id}.md"] = report(bug)
+    return list(map(str, write_files(texts, directory)))
 
 
 @command(RunAccess, Json)

@@ -6,7 +6,6 @@ import functools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,9 +17,6 @@ from harness.errors import UsageError
 from harness.files import require_writable
 from harness.options import option
 from harness.render.terminal import table_console
-
-if TYPE_CHECKING:
-    from harness.runs.directory import RunDirectory
 
 GROUPINGS = (
     *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
@@ -132,6 +128,8 @@ class ReportOptions:
 @click.argument("run", type=RUN)
 def report(asked: ReportOptions, access: RunAccess, json: Json, run: Path) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
+    from harness.classification.departures import classify
+
     if asked.out is not None:
         require_writable(asked.out, directory=asked.kind != "html")
     stored, catalogue = access.open(run), access.catalogue
@@ -142,24 +140,18 @@ def report(asked: ReportOptions, access: RunAccess, json: Json, run: Path) -> No
         what = {"verdicts": asked.sample, "seed": asked.seed, "impact": asked.impact}
         files = {str(file): write(stored, file, str(run), catalogue=catalogue, **what)}
     else:
-        written = _written(stored, asked, access)
+        from harness.report import figures
+        from harness.report.tables import write_tables
+
+        rule = functools.partial(classify, catalogue)
+        if asked.kind in ("csv", "markdown"):
+            written = write_tables(stored, asked.out or stored.path / "tables", asked.kind, rule)
+        else:
+            directory = asked.out or stored.path / "figures"
+            written = figures.draw(stored, directory, (asked.kind,), rule)
         files = {str(file): file.stat().st_size for file in written}
     if json.as_json:
         print_json({"run": str(run), "format": asked.kind, "files": files})
         return
     for name, size in files.items():
         say(f"{name} ({size / 1e6:.1f} MB)" if size >= 1e6 else f"{name} ({size:,} bytes)")
-
-
-def _written(stored: RunDirectory, asked: ReportOptions, access: RunAccess) -> list[Path]:
-    """Write the tables or figures of a run; the files that there are then."""
-    from harness.classification.departures import classify
-    from harness.report import figures
-    from harness.report.tables import write_tables
-
-    rule = functools.partial(classify, access.catalogue)
-    are_tables = asked.kind in ("csv", "markdown")
-    directory = asked.out or stored.path / ("tables" if are_tables else "figures")
-    if are_tables:
-        return write_tables(stored, directory, kind=asked.kind, rule=rule)
-    return list(figures.draw(stored, directory, kinds=(asked.kind,), rule=rule))

@@ -43,8 +43,9 @@ def _case(fragment: Fragment, place: SchemaPlace, schema: dict[str, Any]) -> Cas
     kinds = (fragment.valid, fragment.invalid)
     valid, invalid = reversed(kinds) if place.inverts else kinds
     id_, about = f"{PREFIX}/{fragment.name}/{place.name}", f"{fragment.name}: {place.about}"
-    texts = (instances(map(place.wrap, values)) for values in (valid, invalid))
-    return Case(id_, fragment.name, json.dumps(schema, ensure_ascii=False), *texts, id_, about)
+    right, wrong = (instances(map(place.wrap, values)) for values in (valid, invalid))
+    text = json.dumps(schema, ensure_ascii=False)
+    return Case(id_, fragment.name, text, right, wrong, id_, about)
 
 
 def instances(values: Iterable[Any]) -> tuple[Instance, ...]:
