@@ -107,7 +107,7 @@ def read_verdicts(
     return ErrorRows(
         evidence,
         row,
-        np.array([CLASSES.index(name) for name in classes.values])[classes.codes],
+        np.array([CLASSES.index(name) for name in classes.words])[classes.codes],
         table["engine_row"].to_numpy(),
         table["case_row"].to_numpy(),
         table["severity"].to_numpy(),

@@ -25,7 +25,7 @@ from harness.check.smallest import SmallestCases
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import LocalLanes, run_with
+from harness.execution.bench import local_lanes, run_with
 from harness.execution.lanes import default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
@@ -192,7 +192,7 @@ class SchemaCheck:
             rules=replace(request.rules, **(_ON_BYTES if vocabulary == BYTES else {})),
             limits=request.limits,
         )
-        run = run_with(LocalLanes(self._lanes, 0, self._stop.is_set), asked, progress=_Quiet)
+        run = run_with(local_lanes(self._lanes, 0, self._stop.is_set), asked, progress=_Quiet)
         return RunDirectory(run.path, run.manifest, trusted=True)
 
 

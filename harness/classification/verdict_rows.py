@@ -22,11 +22,11 @@ from harness.classification.written_text import Prefixes
 from harness.engines.presets import backends_of, taken_by
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.columns import CodedColumn, matching, numbers, translated, words
+from harness.runs.columns import matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.reader import RowNumbers, RunReader
-from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES
+from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES, Words
 from harness.schemas.schema import Schema
 from harness.verdict_kinds import WALK
 
@@ -68,7 +68,7 @@ class VerdictRows:
         self._cases = self._read("cases", ["case", "schema", "references"])
 
     @cache  # noqa: B019 - as long as the run is read
-    def words(self, name: str) -> CodedColumn:
+    def words(self, name: str) -> Words:
         """A column of words."""
         return words(self._columns[name])
 
@@ -225,7 +225,7 @@ class VerdictRows:
 
     def _pointer_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
         column = self.words("schema_pointer")
-        fits = [any(one.fullmatch(value) for one in wanted) for value in column.values]
+        fits = [any(one.fullmatch(value) for one in wanted) for value in column.words]
         return np.asarray(np.array([*fits, False])[column.codes[rows]])
 
     def _token_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
@@ -350,13 +350,13 @@ class VerdictRows:
         pointers, keywords = self.words(name), self.words("keyword")
         key = self._case[rows].astype(np.int64)
         for column in (pointers, keywords):
-            key = key * max(1, len(column.values)) + column.codes[rows]
+            key = key * max(1, len(column.words)) + column.codes[rows]
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
         found = [
             says(
                 int(self._case[row]),
-                pointers.values[pointers.codes[row]],
-                keywords.values[keywords.codes[row]],
+                pointers.words[pointers.codes[row]],
+                keywords.words[keywords.codes[row]],
             )
             for row in rows[first].tolist()
         ]

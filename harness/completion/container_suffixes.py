@@ -32,7 +32,6 @@ from harness.schemas.probable_values import ProbableValues, Variant, property_na
 from harness.schemas.schema import Path, count, listed, mapping, types
 
 _MAX_VARIANTS = 24
-_MAX_FITS_CACHE = 50_000
 _MAX_MEMO_BYTES = 20_000_000
 _MAX_MEMO = 100_000
 
@@ -109,7 +108,6 @@ class ContainerSuffixes:
         self.layout = layout_of(reference)
         self.value = load(reference)
         self._ends = _value_ends(reference)
-        self._fits: dict[tuple[int, int], tuple[Any, bool]] = {}
         self.memo: dict[Hashable, Any] = {}
         self._memo_size = 0
 
@@ -202,12 +200,11 @@ class ContainerSuffixes:
         """`ProbableValues.fits`, remembered for containers, which are those of the reference."""
         if not isinstance(value, list | dict) or not isinstance(schema, dict):
             return self.values.fits(schema, value)
-        mark = (id(schema), id(value))
-        if mark not in self._fits:
-            if len(self._fits) > _MAX_FITS_CACHE:
-                self._fits.clear()
-            self._fits[mark] = ((schema, value), self.values.fits(schema, value))
-        return self._fits[mark][1]
+        mark = (id(schema), id(value))  # their own as long as they are kept with the answer
+        if mark not in self.memo:
+            self.memo[mark] = (self.values.fits(schema, value), schema, value)
+        fitting: bool = self.memo[mark][0]
+        return fitting
 
     @memoised
     def tails(self, frames: Frames, last_written: LastWritten) -> tuple[bytes, ...]:

@@ -16,7 +16,12 @@ from harness.completion.container_suffixes import (
     close_text,
     in_order,
 )
-from harness.completion.value_suffixes import ValueSuffix, number_rests, spelled_rest
+from harness.completion.value_suffixes import (
+    ValueSuffix,
+    number_rests,
+    space_before,
+    spelled_rest,
+)
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import (
     CONTAINER,
@@ -252,8 +257,7 @@ def _ended_value(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix |
     if mode is Mode.KEY_STRING:
         return _ended_key(layout, cursor, _at(document, path_of(frames)))
     if mode is Mode.KEY:
-        space = b"" if cursor.spaced else layout.between(len(frames))
-        return ValueSuffix(space, frames, LastWritten.NEED)
+        return ValueSuffix(space_before(layout, cursor), frames, LastWritten.NEED)
     fresh = mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE)
     return ValueSuffix(b"", frames, LastWritten.FRESH if fresh else LastWritten.AFTER)
 
@@ -287,19 +291,15 @@ def _parts(suffixes: ContainerSuffixes, frames: Frames, top: Frame, value: Any) 
 
 def _slot_text(cursor: Cursor, value: Any, layout: Layout) -> bytes | None:
     """The bytes that finish `value` where it is being written; None when it began otherwise."""
-    mode, depth = cursor.mode, len(cursor.frames)
+    mode = cursor.mode
     if mode is Mode.STRING:
         if not isinstance(value, str) or not value.startswith(cursor.written):
             return None
         rest = spelled_rest(cursor.state.part, value[len(cursor.written) :], layout)
         return None if rest is None else rest + b'"'
-    text: bytes = layout.dump(value, depth)
-    if mode is Mode.COLON:
-        return b":" + layout.colon + text
-    if mode is Mode.VALUE:
-        in_object = bool(cursor.frames) and cursor.frames[-1].is_object
-        space = layout.colon if in_object else layout.between(depth) if depth else b""
-        return text if cursor.spaced else space + text
+    text: bytes = layout.dump(value, len(cursor.frames))
+    if mode in (Mode.COLON, Mode.VALUE):
+        return space_before(layout, cursor) + text
     if isinstance(value, str) or not text.startswith(cursor.atom):
         return None
     return text[len(cursor.atom) :]

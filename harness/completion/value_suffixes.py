@@ -194,6 +194,19 @@ def _utf8_character(pending: bytes) -> str:
     return pending.decode()
 
 
+def space_before(layout: Layout, cursor: Cursor) -> bytes:
+    """What comes before the key or value that is next, a colon included where one is due."""
+    depth = len(cursor.frames)
+    if cursor.mode is Mode.COLON:
+        return b":" + layout.colon
+    if cursor.spaced or not depth:
+        return b""
+    if cursor.mode is Mode.ITEM_OR_CLOSE:
+        return layout.edge(depth)
+    in_member = cursor.mode is Mode.VALUE and cursor.frames[-1].is_object
+    return layout.colon if in_member else layout.between(depth)
+
+
 def number_rests(atom: bytes, mode: Mode, fits: Callable[[Any], bool]) -> list[str]:
     """What may follow a started number: those by which it `fits` first, then the shortest."""
     written = atom.decode()
@@ -252,8 +265,8 @@ class ValueSuffixes(ContainerSuffixes):
         )
 
     def _between(self, cursor: Cursor) -> Iterator[ValueSuffix]:
-        frames, depth, mode = cursor.frames, len(cursor.frames), cursor.mode
-        space = b"" if cursor.spaced else self.layout.between(depth)
+        frames, mode = cursor.frames, cursor.mode
+        space = space_before(self.layout, cursor)
         if mode is Mode.KEY:
             yield ValueSuffix(space, frames, LastWritten.NEED)
             return
@@ -261,13 +274,6 @@ class ValueSuffixes(ContainerSuffixes):
             yield ValueSuffix(b"", frames, LastWritten.FRESH)
             if mode is Mode.KEY_OR_CLOSE:
                 return
-            space = b"" if cursor.spaced else self.layout.edge(depth)
-        elif mode is Mode.COLON:
-            space = b":" + self.layout.colon
-        elif not frames:
-            space = b""
-        elif frames[-1].is_object:
-            space = b"" if cursor.spaced else self.layout.colon
         for value in self.probable(frames):
             yield self._whole(space, frames, value)
 

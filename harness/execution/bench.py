@@ -13,9 +13,9 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from harness import __version__
 from harness.directories import slow_schemas_directory
@@ -34,44 +34,36 @@ from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
 
+Executor = Callable[
+    [LaneSettings, int, Callable[[str], None]], AbstractContextManager[tuple[LaneStarter, int]]
+]
+"""What starts lanes for so many cases, and how many it is to start; it may say something.
 
-class Executor(Protocol):
-    """Runs the cases of a run: on lanes of this machine, or of many."""
-
-    name: str
-    """Begins the names of run directories that are not chosen; a run of each has its own."""
-
-    def lanes(
-        self, settings: LaneSettings, cases: int, say: Callable[[str], None]
-    ) -> AbstractContextManager[tuple[LaneStarter, int]]:
-        """What starts lanes for so many cases, and how many it is to start.
-
-        Raises:
-            MaskcourtError: There is no room for any.
-        """
+It raises MaskcourtError where there is no room for any.
+"""
 
 
-@dataclass
-class LocalLanes:
-    """Lanes in processes of this machine; by default as many as it carries."""
+def local_lanes(
+    wanted: int | None = None,
+    ahead: int | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Executor:
+    """Lanes in processes of this machine; by default as many as it carries.
 
-    wanted: int | None = None
-    ahead: int | None = None
-    stopped: Callable[[], bool] = lambda: False
-    """Asked again and again: once it says so, the run is left as it is, as by Ctrl-C."""
-    name: str = ""
+    `stopped` is asked again and again: once it says so, the run is left as it is, as by Ctrl-C.
+    """
 
     @contextlib.contextmanager
     def lanes(
-        self, settings: LaneSettings, cases: int, say: Callable[[str], None]
+        settings: LaneSettings, cases: int, _say: Callable[[str], None]
     ) -> Iterator[tuple[LaneStarter, int]]:
-        """See `Executor.lanes`."""
-        del say
         engines = len(settings.specs)
-        lanes = max(1, min(self.wanted or default_lanes(engines), cases))
-        ahead = default_ahead(lanes, engines) if self.ahead is None else self.ahead
-        settings = replace(settings, ahead=ahead if cases > lanes else 0)
-        yield LaneProcesses(settings, self.stopped), lanes
+        many = max(1, min(wanted or default_lanes(engines), cases))
+        some = default_ahead(many, engines) if ahead is None else ahead
+        settings = replace(settings, ahead=some if cases > many else 0)
+        yield LaneProcesses(settings, stopped), many
+
+    return lanes
 
 
 def bench(request: BenchRequest) -> RunDirectory:
@@ -81,21 +73,25 @@ def bench(request: BenchRequest) -> RunDirectory:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
-    return run_with(LocalLanes(request.lanes, request.ahead), request)
+    return run_with(local_lanes(request.lanes, request.ahead), request)
 
 
 def run_with(
     executor: Executor,
     request: BenchRequest,
     progress: Callable[[int], RunProgress] = RunProgress,
+    prefix: str = "",
 ) -> RunDirectory:
-    """`bench` by another executor; each can finish what another began."""
+    """`bench` by another executor; each can finish what another began.
+
+    `prefix` begins the names of run directories that are not chosen; each executor has its own.
+    """
     if request.out is not None:
         check_place(request.out)
     specs = provide_all(parse_specs(request.engines))
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
     source = open_cases(request.source)
-    path = request.out or _default_path(request, executor.name, specs, source.name)
+    path = request.out or _default_path(request, prefix, specs, source.name)
     check_place(path)
     selected = select(
         source,
@@ -110,7 +106,7 @@ def run_with(
     known = _identity(request, vocabulary, selected)
     before = same_run(path, known, specs)
     if before is not None and before.finished:
-        executor = LocalLanes(1)  # the engines are only asked what they are
+        executor = local_lanes(1)  # the engines are only asked what they are
     telling, runs = progress(len(selected)), []
     with saved_vocabulary(vocabulary) as file, telling:
         settings = LaneSettings(
@@ -122,7 +118,7 @@ def run_with(
             request.effort,
             str(slow_schemas_directory()),
         )
-        with executor.lanes(settings, len(selected), telling.say) as (starter, lanes):
+        with executor(settings, len(selected), telling.say) as (starter, lanes):
 
             def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
                 described = {name: asdict(engine) for name, engine in engines.items()}
@@ -186,16 +182,16 @@ def code_hash() -> str:
 
 
 def _default_path(
-    request: BenchRequest, executor: str, specs: Sequence[EngineSpec], data: str
+    request: BenchRequest, prefix: str, specs: Sequence[EngineSpec], data: str
 ) -> Path:
-    """Under `RUNS`, by executor and request: the same request finds its run again."""
+    """Under `RUNS`, by prefix and request: the same request finds its run again."""
     wanted = asdict(replace(request, out=None, lanes=None, ahead=None))
     # another build at the same path is asked for in the same words
     wanted["engines"] = [f"{spec.name} {spec.build}".rstrip() for spec in specs]
     asked = json.dumps(wanted, sort_keys=True, default=str)
     digest = hashlib.sha256(asked.encode()).hexdigest()[:8]
     stem = "".join(c if c.isalnum() else "-" for c in data).strip("-")
-    return Path(RUNS) / f"{executor}{stem[:40]}-{digest}"
+    return Path(RUNS) / f"{prefix}{stem[:40]}-{digest}"
 
 
 def _jobs(selected: Selected, done: set[int]) -> Iterator[Job]:

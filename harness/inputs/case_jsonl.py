@@ -28,6 +28,7 @@ from harness.inputs.cases import (
 )
 from harness.inputs.limits import TOTAL, check_size, max_bytes, read_file
 from harness.jsontext import strict_json
+from harness.jsontext.spans import raw_members
 
 QUICK: Final = "quick.json"
 """Lists the first selection, by a rule that ``datasets/README.md`` states."""
@@ -87,7 +88,7 @@ def open_jsonl(path: Path) -> CaseSource:
 
 def _case(line: bytes, where: str, stem: str) -> Case:
     try:
-        members = strict_json.raw_members(line)
+        members = raw_members(line)
     except strict_json.JsonError as error:
         raise InputError(f"{where}: {error}", "a line is one JSON object") from None
     for key in members:

@@ -31,6 +31,7 @@ from harness.inputs.cases import (
     schema_text,
 )
 from harness.jsontext import strict_json
+from harness.jsontext.spans import raw_members
 
 DATASET: Final = "epfl-dlab/JSONSchemaBench"
 REVISION: Final = "5bd0f4640badc6f3f02df796421d21cb0ca0b141"
@@ -138,7 +139,7 @@ def _base(member: Member) -> str:
 
 def _case(id_: str, text: bytes, where: str) -> Case:
     try:
-        parts = strict_json.raw_members(text)
+        parts = raw_members(text)
     except strict_json.JsonError as error:
         raise InputError(f"{where} is not a MaskBench file: {error}") from None
     if "schema" not in parts:

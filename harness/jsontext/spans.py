@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from harness.jsontext.strict_json import STRING
+from harness.jsontext.strict_json import STRING, JsonError, parse
 
 Part = tuple[int, int]
 """A span of bytes, begin and end; empty, at the end of the text, for the end of the text itself."""
@@ -27,6 +27,7 @@ _ITEM = re.compile(_SPACE + rb"(\Z)?" + _SIMPLE, re.DOTALL)
 _BLANK = re.compile(_SPACE)
 _TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + STRING + rb")*+[\[\]{}]", re.DOTALL)
 _OPENING: Final = b"{["
+_CLOSERS: Final = {ord("{"): ord("}"), ord("["): ord("]")}
 _UNREAD: Final = object()
 _CHARACTER = re.compile(
     rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[\xc0-\xff][\x80-\xbf]*+|.", re.DOTALL
@@ -163,6 +164,43 @@ def root_of(text: bytes) -> ValueSpan:
     blank = _BLANK.match(text)
     assert blank is not None
     return ValueSpan(text, blank.end(), len(text.rstrip(b" \t\n\r")), {})
+
+
+def raw_members(text: bytes) -> dict[str, bytes]:
+    """The JSON texts of the members of the object that `text` is, by name, in their order.
+
+    Without recursion: what is inside of a member's container is *not* checked to be JSON.
+
+    Raises:
+        JsonError: Not UTF-8, a byte order mark, not an object, or malformed at the top level.
+        DuplicateKeys: A name twice at the top level.
+    """
+    is_object = isinstance(parse(_shallow(text), lone_surrogates=True), dict)
+    root = root_of(text)
+    if not is_object:
+        raise JsonError("expected '{'", text, root.start)
+    return {one.name: one.value.raw for one in root.members}
+
+
+def _shallow(text: bytes) -> bytes:
+    """`text`, as long as it is, with blanks inside of the containers within its outermost one."""
+    pending, parts = bytearray(), []
+    at = kept = 0
+    while (match := _TO_BRACKET.match(text, at)) is not None:
+        at = match.end()
+        if (byte := text[at - 1]) in _OPENING:
+            pending.append(_CLOSERS[byte])
+            if len(pending) == 2:
+                parts.append(text[kept:at])
+                kept = at
+        elif not pending or pending.pop() != byte:
+            raise JsonError("brackets do not match", text, at - 1)
+        elif len(pending) == 1:
+            parts.append(b" " * (at - 1 - kept))
+            kept = at - 1
+    if len(pending) > 1:
+        raise JsonError("the value that starts here does not end", text, kept - 1)
+    return b"".join((*parts, text[kept:]))
 
 
 def characters(node: ValueSpan) -> list[Part]:

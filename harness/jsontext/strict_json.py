@@ -16,7 +16,7 @@ from math import isinf
 from typing import Any, Final, NoReturn
 
 from harness.errors import InputError
-from harness.jsontext.pointers import escape, pointer
+from harness.jsontext.pointers import escape
 
 MAX_DEPTH: Final = 200
 """Containers within containers that `parse` reads.
@@ -26,27 +26,19 @@ both under a limit of 1000 frames, below any caller.
 """
 
 STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_STRING_TOKEN = re.compile(STRING, re.DOTALL)
-_WHOLE_STRINGS = re.compile(rb'(?:[^"]++|' + STRING + rb")*+", re.DOTALL)
-_UP_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + STRING + rb")*+", re.DOTALL)
-_SCALAR = re.compile(
-    rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + STRING, re.DOTALL
-)
-_BLANK = re.compile(rb"[ \t\n\r]*+")
 _BRACKETS_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([\[{])|([\]}])', re.DOTALL)
 _WORD_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([-+.0-9A-Za-z]++)', re.DOTALL)
 _LONE_SURROGATE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)", re.DOTALL
 )
-_CLOSER = {ord("{"): ord("}"), ord("["): ord("]")}
 _BOM = "\ufeff"
 
 
 class JsonError(InputError):
     """A text that is not JSON.
 
-    `offset` counts from 0 in characters (`parse`) or bytes (`raw_members`, and texts that are not
-    UTF-8), `line` and `column` from 1; all are None where the fault has no single place.
+    `offset` counts from 0 in characters, or in bytes of texts that are not UTF-8, `line` and
+    `column` from 1; all are None where the fault has no single place.
     """
 
     offset: int | None = None
@@ -136,99 +128,6 @@ def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
     if not lone_surrogates:
         _check_surrogates(chars)
     return value
-
-
-def open_string(text: bytes) -> int | None:
-    """The offset of the quote that opens the string in which `text` breaks off; None if in none.
-
-    `text` is read as the beginning of a JSON text; of what is no such beginning nothing is said.
-    """
-    whole = _WHOLE_STRINGS.match(text)
-    assert whole is not None
-    return whole.end() if whole.end() < len(text) else None
-
-
-def string_end(text: bytes, start: int = 0) -> int | None:
-    """The offset after the string whose opening quote is at `start`; None if it never closes.
-
-    Only quotes and backslashes are looked at: what stands between may not be JSON.
-    """
-    token = _STRING_TOKEN.match(text, start)
-    return None if token is None else token.end()
-
-
-def raw_members(text: bytes) -> dict[str, bytes]:
-    """The JSON texts of the members of the object that `text` is, by name, in their order.
-
-    Only the top level is read, without recursion: a value is skipped by matching its brackets, and
-    what is inside of a container or of a string value is *not* checked to be JSON.
-
-    Raises:
-        JsonError: Not UTF-8, a byte order mark, not an object, or malformed at the top level.
-        DuplicateKeys: A name twice at the top level.
-    """
-    if _utf8(text).startswith(_BOM):
-        raise JsonError("starts with a byte order mark", text, 0)
-    members: dict[str, bytes] = {}
-    at = _expect(text, _skip_blank(text, 0), b"{")
-    while text[at : at + 1] != b"}" or members:
-        name = _STRING_TOKEN.match(text, at)
-        if name is None:
-            raise JsonError("expected a name in double quotes", text, at)
-        try:
-            key = str(json.loads(name.group()))
-        except ValueError:
-            raise JsonError("malformed name", text, at) from None
-        if key in members:
-            raise DuplicateKeys(pointer([key]))
-        start = _expect(text, _skip_blank(text, name.end()), b":")
-        end = _value_end(text, start)
-        members[key] = text[start:end]
-        at = _skip_blank(text, end)
-        if text[at : at + 1] == b"}":
-            break
-        at = _expect(text, at, b",")
-    at = _skip_blank(text, at + 1)
-    if at < len(text):
-        raise JsonError("something follows the object", text, at)
-    return members
-
-
-def _value_end(text: bytes, start: int) -> int:
-    if text[start : start + 1] not in (b"{", b"["):
-        scalar = _SCALAR.match(text, start)
-        if scalar is None:
-            raise JsonError("expected a value", text, start)
-        return scalar.end()
-    closers, at = bytearray(), start
-    while closers or at == start:
-        run = _UP_TO_BRACKET.match(text, at)
-        assert run is not None
-        at = run.end()
-        if at == len(text):
-            raise JsonError("the value that starts here does not end", text, start)
-        byte = text[at]
-        if byte in _CLOSER:
-            closers.append(_CLOSER[byte])
-        elif byte == ord('"'):
-            raise JsonError("the string that starts here does not end", text, at)
-        elif closers.pop() != byte:
-            raise JsonError("brackets do not match", text, at)
-        at += 1
-    return at
-
-
-def _skip_blank(text: bytes, at: int) -> int:
-    blank = _BLANK.match(text, at)
-    assert blank is not None
-    return blank.end()
-
-
-def _expect(text: bytes, at: int, wanted: bytes) -> int:
-    """The offset of what follows `wanted`, which must be at `at`, and the blanks after it."""
-    if text[at : at + 1] != wanted:
-        raise JsonError(f"expected {wanted.decode()!r}", text, at)
-    return _skip_blank(text, at + 1)
 
 
 def _utf8(text: bytes) -> str:

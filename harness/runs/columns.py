@@ -8,7 +8,6 @@ tables are matched by their numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,31 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harness.runs.tables import Words
+
 Ints = npt.NDArray[np.int64]
 
 _LIMIT = 1 << 62
 """Combined keys stay below this."""
 
 
-@dataclass(frozen=True)
-class CodedColumn:
-    """One column: row ``i`` holds ``values[codes[i]]``; no value stands there twice."""
-
-    codes: npt.NDArray[Any]
-    """Shape ``(n,)``, any signed integer type."""
-    values: Sequence[Any]
-
-    def __getitem__(self, rows: npt.NDArray[Any]) -> CodedColumn:
-        """Some of the rows, by number or by a mask."""
-        return CodedColumn(self.codes[rows], self.values)
-
-    def equal(self, *values: object) -> npt.NDArray[np.bool_]:
-        """Which rows hold one of `values`, shape ``(n,)``."""
-        wanted = np.fromiter((one in values for one in self.values), bool, len(self.values))
-        return np.asarray(wanted[self.codes])
-
-
-def words(column: pa.ChunkedArray) -> CodedColumn:
+def words(column: pa.ChunkedArray) -> Words:
     """A column of strings, of a dictionary or plain; null is the empty string."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
@@ -51,7 +34,7 @@ def words(column: pa.ChunkedArray) -> CodedColumn:
     if len(codes) and codes.min() < 0:
         values = values if "" in values else (*values, "")
         codes = np.where(codes < 0, values.index(""), codes).astype(codes.dtype)
-    return CodedColumn(codes, values)
+    return Words(codes, values)
 
 
 def numbers(column: pa.ChunkedArray, missing: int | bool = 0) -> npt.NDArray[Any]:
@@ -61,9 +44,9 @@ def numbers(column: pa.ChunkedArray, missing: int | bool = 0) -> npt.NDArray[Any
     return np.asarray(column.to_numpy())
 
 
-def translated(column: CodedColumn, order: Mapping[Any, int]) -> npt.NDArray[np.int32]:
+def translated(column: Words, order: Mapping[Any, int]) -> npt.NDArray[np.int32]:
     """The rows in another numbering, shape ``(n,)``; -1 for values that are not in it."""
-    table = np.fromiter((order.get(one, -1) for one in column.values), np.int32)
+    table = np.fromiter((order.get(one, -1) for one in column.words), np.int32)
     return np.asarray(table[column.codes])
 
 

@@ -156,7 +156,17 @@ class Words:
     """A column of words: row ``i`` holds ``words[codes[i]]``; a word may stand there twice."""
 
     codes: npt.NDArray[Any]
+    """Shape ``(n,)``, any signed integer type."""
     words: Sequence[str]
+
+    def __getitem__(self, rows: npt.NDArray[Any]) -> Words:
+        """Some of the rows, by number or by a mask."""
+        return Words(self.codes[rows], self.words)
+
+    def equal(self, *words: str) -> npt.NDArray[np.bool_]:
+        """Which rows hold one of `words`, shape ``(n,)``."""
+        wanted = np.fromiter((one in words for one in self.words), bool, len(self.words))
+        return np.asarray(wanted[self.codes])
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -239,7 +239,7 @@ class Pattern:
         """A shortest text of `at_least` or more characters from `state` to a match, if found."""
         key = (state, at_least)
         if key not in self._shortest:
-            self._shortest[key] = _shortest([self], (state,), min(at_least, 400))
+            self._shortest[key] = shortest([self], (state,), min(at_least, 400))
         return self._shortest[key]
 
     def useful(self, state: int) -> list[str]:
@@ -251,13 +251,8 @@ class Pattern:
         return [chr(point) for point in points]
 
 
-def shortest_in_both(first: Pattern, second: Pattern, at_least: int = 0) -> str | None:
-    """A short text of `at_least` or more characters that both patterns match, if one is found."""
-    return _shortest([first, second], (first.start, second.start), at_least)
-
-
-def _shortest(patterns: list[Pattern], start: tuple[int, ...], at_least: int) -> str | None:
-    """A shortest text that leads every pattern from its state in `start` to a match."""
+def shortest(patterns: list[Pattern], start: tuple[int, ...], at_least: int) -> str | None:
+    """A short text of `at_least` or more characters from `start` to a match of all, if found."""
     queue = deque([(start, "")])
     seen = {(start, 0)}
     for _ in range(_MAX_SEARCH):

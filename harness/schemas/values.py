@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, Final
 
-from harness.schemas.patterns import pattern, shortest_in_both
+from harness.schemas.patterns import pattern, shortest
 from harness.schemas.probable_values import (
     ProbableValues,
     Variant,
@@ -278,7 +278,7 @@ def _strings(variant: Variant) -> Iterator[str]:
     low, high = count(variant.get("minLength")) or 0, count(variant.get("maxLength"))
     free = "pattern" not in variant and "format" not in variant
     both = automata(variant)
-    joint = shortest_in_both(both[0], both[1], low) if len(both) == 2 else None
+    joint = shortest(both, tuple(one.start for one in both), low) if len(both) == 2 else None
     if joint is not None:
         yield joint
     found = string_examples(variant)

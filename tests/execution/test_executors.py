@@ -21,12 +21,11 @@ class Reached(Exception):
 class Recorder:
     """An executor that says what it was asked, and runs nothing."""
 
-    def __init__(self, name: str = "") -> None:
-        self.name = name
+    def __init__(self) -> None:
         self.asked: list[int] = []
 
     @contextlib.contextmanager
-    def lanes(self, settings, cases, say):
+    def __call__(self, settings, cases, say):
         self.asked.append(cases)
         raise Reached
         yield
@@ -65,7 +64,7 @@ def test_each_executor_has_directories_of_its_own(tmp_path, monkeypatch):
     found = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("harness.execution.bench.same_run", lambda path, *_: found.append(path))
-    for name in ("", "sweep-"):
+    for prefix in ("", "sweep-"):
         with pytest.raises(Reached):
-            run_with(Recorder(name), BenchRequest(ENGINES, limit=3))
+            run_with(Recorder(), BenchRequest(ENGINES, limit=3), prefix=prefix)
     assert found[1].name == f"sweep-{found[0].name}"

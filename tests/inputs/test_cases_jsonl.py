@@ -93,7 +93,7 @@ good = '{"id":"fine","schema":true}'
         ('{"id":"a","schema":true,"vaild":[]}', "unknown key 'vaild'.*'valid'"),
         ('{"id":"a","schema":[]}', "the schema is an array"),
         ('{"id":"a","schema":null}', "the schema is null"),
-        ('{"id":"a","schema":1e400}', "not an object"),
+        ('{"id":"a","schema":1e400}', "is out of range"),
         ('{"id":"a","schema":{"a" 1}}', "the schema is not JSON"),
         ('{"id":"a","schema":true,"valid":{}}', "'valid' is an object, not an array"),
         ('{"id":"a","schema":true,"valid":[NaN]}', "NaN is not JSON"),

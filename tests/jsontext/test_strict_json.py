@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.jsontext.spans import raw_members
 from harness.jsontext.strict_json import (
     MAX_DEPTH,
     DuplicateKeys,
@@ -15,7 +16,6 @@ from harness.jsontext.strict_json import (
     TooDeep,
     keeps_numbers,
     parse,
-    raw_members,
 )
 from tests.jsonvalues import LETTERS, json_values
 

@@ -59,24 +59,22 @@ def sweep(request: SweepRequest) -> RunDirectory:
 
     def run() -> Path:
         import_ray(local=request.address is None)  # where it is missing, say so first
-        return run_with(RayLanes(request), request.bench).path
+        return run_with(RayLanes(request), request.bench, prefix="sweep-").path
 
     return open_run(apart(run), trust=True, largest=math.inf)
 
 
 class RayLanes:
-    """Lanes in Ray actors: what `harness.execution.bench.LocalLanes` is for one machine."""
-
-    name = "sweep-"
+    """Lanes in Ray actors: what `harness.execution.bench.local_lanes` is for one machine."""
 
     def __init__(self, request: SweepRequest) -> None:
         self.request = request
 
     @contextlib.contextmanager
-    def lanes(
+    def __call__(
         self, settings: LaneSettings, cases: int, say: Callable[[str], None]
     ) -> Iterator[tuple[LaneStarter, int]]:
-        """See `harness.execution.bench.Executor.lanes`; the cluster is up for the time being."""
+        """See `harness.execution.bench.Executor`; the cluster is up for the time being."""
         address, nodes = self.request.address, self.request.nodes or 1
         up = local_cluster(nodes) if address is None else existing_cluster(address)
         with up as cluster:
