@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.inputs.vocabulary import byte_vocabulary
+from harness.runs.tables import SCHEMAS
 from tests.command import ROOT, descendants, is_gone, until
 from tests.miniatures import AcceptsExtra, LanguageMatcher, Schema
 
@@ -26,12 +27,6 @@ ENGINES = "tests.miniatures:Enumerator,tests.planted:Gated,tests.miniatures:Forb
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 GATES = (2, 5)
 CASES = 7
-
-SAME = (
-    *("cases", "engines", "positions", "disputes", "completions", "verdicts", "masks"),
-    *("instances", "instance_verdicts"),
-)
-"""The tables that are the same byte by byte, however a run came about."""
 
 
 class KillsLane(AcceptsExtra):
@@ -97,7 +92,6 @@ class HeldCluster:
 
     process: subprocess.Popen[str]
     address: str
-    dashboard: str
 
     def add_node(self) -> None:
         assert self.process.stdin is not None
@@ -108,17 +102,16 @@ class HeldCluster:
 
 
 @contextmanager
-def cluster(nodes: int, *, dashboard: bool = False) -> Iterator[HeldCluster]:
+def cluster(nodes: int) -> Iterator[HeldCluster]:
     """A cluster for the time being; nothing of it is left at the end."""
-    command = [sys.executable, "-m", "tests.sweeping", str(nodes), str(int(dashboard))]
+    command = [sys.executable, "-m", "tests.sweeping", str(nodes)]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     env = {**os.environ, "PATH": path}
     with subprocess.Popen(command, cwd=ROOT, **pipes, env=env) as process:
         assert process.stdout is not None
         try:
-            there = json.loads(process.stdout.readline())
-            yield HeldCluster(process, there["address"], there["dashboard"])
+            yield HeldCluster(process, process.stdout.readline().strip())
         finally:
             below = descendants(process.pid)
             assert process.stdin is not None
@@ -139,7 +132,9 @@ def parent(pid: int) -> int:
 
 
 def tables(run: Path) -> dict[str, bytes]:
-    return {name: (run / f"{name}.parquet").read_bytes() for name in SAME}
+    """The tables that are the same byte by byte, however a run came about."""
+    names = SCHEMAS.keys() - {"timings", "costs"}
+    return {name: (run / f"{name}.parquet").read_bytes() for name in names}
 
 
 def listening_beyond_here(pids: list[int]) -> list[str]:
@@ -174,7 +169,6 @@ def main() -> None:
         import_ray(local=True)
         from ray.cluster_utils import Cluster
 
-        dashboard = sys.argv[2] == "1"
         share = {
             "node_ip_address": "127.0.0.1",
             "dashboard_host": "127.0.0.1",
@@ -182,15 +176,14 @@ def main() -> None:
             "object_store_memory": 80 << 20,
             "memory": 4 << 30,
         }
-        head = {"include_dashboard": dashboard, "include_log_monitor": False}
+        head = {"include_dashboard": False, "include_log_monitor": False}
         held_cluster = Cluster(
             initialize_head=True,
             head_node_args={"num_cpus": 0, "_system_config": _HEALTH, **share, **head},
         )
         for _ in range(int(sys.argv[1])):
             held_cluster.add_node(num_cpus=1, **share)
-        there = {"address": held_cluster.address, "dashboard": held_cluster.webui_url}
-        os.write(out, (json.dumps(there) + "\n").encode())
+        os.write(out, f"{held_cluster.address}\n".encode())
         for line in sys.stdin:
             assert line == "node\n"
             held_cluster.add_node(num_cpus=1, **share)

@@ -4,7 +4,6 @@ import json
 from functools import lru_cache
 
 import jsonschema
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,14 +142,6 @@ def test_what_is_made_is_laid_out_as_the_reference(reference, end):
     assert made.at(reference.index(b'"') + 1).candidates(b"q")[0] == end
 
 
-def test_a_group_is_the_candidates_of_each_token():
-    context = maker("another choice").at(7)
-    index, groups = context.group(TOKENS)
-    assert index.dtype == np.int32
-    assert [groups[at] for at in index] == [context.candidates(token) for token in TOKENS]
-    assert len({id(group) for group in groups}) == len(groups)
-
-
 @given(st.sampled_from(sorted(REACHABLE)), st.data())
 def test_every_candidate_makes_a_whole_document(name, data):
     reference = REACHABLE[name][1].encode()
@@ -190,18 +181,14 @@ def test_a_group_has_what_each_of_its_tokens_has(name, data):
         context = Continuations(schema, reference.encode()).at(k)
         index, groups = context.group(tokens, first)
         assert [groups[one] for one in index.tolist()] == singly
+        assert len({id(group) for group in groups}) == len(groups)
         assert list(dict.fromkeys(index.tolist())) == list(range(len(groups)))
 
 
-@pytest.mark.parametrize("k", [-1, 3])
-def test_a_position_outside_the_reference_is_refused(k):
+@pytest.mark.parametrize(("reference", "k"), [(b"[]", -1), (b"[]", 3), (b"[", 0)])
+def test_what_is_no_reference_and_a_position_outside_of_one_are_refused(reference, k):
     with pytest.raises(ValueError):
-        Continuations({}, b"[]").at(k)
-
-
-def test_a_reference_that_is_not_json_is_refused():
-    with pytest.raises(ValueError):
-        Continuations({}, b"[")
+        Continuations({}, reference).at(k)
 
 
 def aimed(schema, reference, consumed, token, tried):

@@ -115,24 +115,6 @@ class TestKilled:
 
 
 class TestLanes:
-    def test_two_give_what_one_gives(self, bench, tmp_path):
-        bench.open_gates()
-        done = maskcourt(*bench.command(tmp_path / "run", lanes=2))
-        assert done.returncode == 0, done.stderr
-        assert tables(tmp_path / "run") == tables(bench.finished)
-
-    def test_one_that_dies_is_replaced_and_nothing_is_lost(self, bench, tmp_path):
-        out = tmp_path / "run"
-        with begun(bench.command(out), tmp_path / "log") as process:
-            until(lambda: bench.waiting(2), process)
-            (lane,) = lanes(process.pid)
-            below = descendants(lane)
-            os.kill(lane, signal.SIGKILL)
-            until(lambda: all(map(is_gone, below)), process)
-            bench.open_gates()
-            assert process.wait() == 0, (tmp_path / "log").read_text()
-        assert tables(out) == tables(bench.finished)
-
     @pytest.mark.parametrize("wait", [lambda lane: None, until_quiet])
     def test_one_that_dies_behind_a_case_is_replaced(self, bench, tmp_path, wait):
         """The main process stands still meanwhile: it hears of the case, or not, and the death."""

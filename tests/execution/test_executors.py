@@ -46,6 +46,12 @@ def test_prepares_nothing_for_cases_that_are_not_there(tmp_path, executor):
     assert executor.asked == []
 
 
+def test_a_bad_place_is_refused_before_anything_is_looked_at(tmp_path, executor):
+    (tmp_path / "run").touch()
+    with pytest.raises(RunDirectoryError, match="is no directory"):
+        run_with(executor, request_for(tmp_path, vocabulary="nowhere"))
+
+
 @pytest.mark.processes
 def test_another_run_is_refused_before_anything_is_started(tmp_path, executor):
     with pytest.raises(Reached):

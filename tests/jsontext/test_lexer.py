@@ -138,10 +138,3 @@ def test_a_started_character_is_inside_the_string():
 def test_after_the_whole_reference_is_the_end(text):
     """A number could go on: whether it is over is for the reference to say."""
     assert place_of(advance(START, text.encode()), at_end=True) == "end"
-
-
-def test_a_root_number_may_end_but_need_not():
-    state = advance(START, b"12")
-    assert state.can_end
-    assert advance(state, b".5").can_end
-    assert not advance(state, b".").can_end

@@ -90,12 +90,6 @@ def test_a_number_that_python_cannot_hold_is_an_overflow(text):
     assert fault(text).offset == max(text.find("1E"), 0)
 
 
-def test_long_numbers_that_python_can_hold_are_read():
-    assert parse("7" * 400) == int("7" * 400)
-    assert parse("1e-999") == 0.0
-    assert parse("-0.0") == 0.0
-
-
 @pytest.mark.parametrize(
     "text", [r'"\ud800"', r'"\uDFFF"', r'"\ude00\ud83d"', r'{"\ud83dx":1}', '"\ud800"']
 )
@@ -104,9 +98,17 @@ def test_half_a_surrogate_pair_is_refused(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [(r'"\ud83d\ude00"', "😀"), (r'"\\ud800"', r"\ud800"), (r'"\u00e9"', "é")]
+    ("text", "value"),
+    [
+        (r'"\ud83d\ude00"', "😀"),
+        (r'"\\ud800"', r"\ud800"),
+        (r'"\u00e9"', "é"),
+        ("7" * 400, int("7" * 400)),
+        ("1e-999", 0.0),
+        ("-0.0", 0.0),
+    ],
 )
-def test_whole_pairs_and_escaped_backslashes_are_no_half_pairs(text, value):
+def test_what_is_only_nearly_a_half_pair_or_an_overflow_is_read(text, value):
     assert parse(text) == value
 
 
@@ -216,10 +218,3 @@ def test_survive_or_not(text, kept):
 @given(st.floats(-1e15, 1e15).filter(lambda number: number == 0 or abs(number) > 1e-300))
 def test_the_shortest_spelling_of_a_double_survives(number):
     assert keeps_numbers(json.dumps(number).encode())
-
-
-@given(st.from_regex(r"-?(0|[1-9][0-9]{0,8})\.[0-9]{1,20}", fullmatch=True))
-def test_a_survivor_is_spelt_the_same_but_for_zeros(text):
-    digits = repr(float(text)) if "e" not in repr(float(text)) else f"{float(text):.30f}"
-    if keeps_numbers(text.encode()) and "e" not in repr(float(text)):
-        assert text.rstrip("0").rstrip(".") == digits.rstrip("0").rstrip(".")

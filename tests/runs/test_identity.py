@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 from pathlib import Path
 
 import pytest
 
-import harness.execution.bench
-from harness.engines.specs import EngineSpec, parse_specs
+from harness.engines.specs import parse_specs
 from harness.errors import RunDirectoryError
-from harness.execution.bench import bench
-from harness.execution.request import BenchRequest
-from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.directory import check_place, create_or_resume
 from harness.runs.made_with import same_run
 
@@ -69,92 +64,37 @@ class TestPlace:
 
 
 class TestIdentity:
-    ENGINE = "tests.miniatures:Enumerator"
-
-    def specs(self, *names: str) -> list[EngineSpec]:
-        return parse_specs(names or [self.ENGINE])
+    PAIR = ("tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne")
 
     def test_no_run_is_no_other_run(self, tmp_path):
-        same_run(tmp_path, KNOWN, self.specs())
+        same_run(tmp_path, KNOWN, parse_specs(self.PAIR))
 
     def test_the_same_run(self, tmp_path):
-        run = begun(tmp_path / "run", {self.ENGINE: {"packages": {"maskcourt": "9"}, "tokens": 3}})
-        same_run(run, KNOWN, self.specs())
-
-    def test_other_rules(self, tmp_path):
-        run = begun(tmp_path / "run", {self.ENGINE: {}})
-        with pytest.raises(RunDirectoryError, match=r"a run with other rules \("):
-            same_run(run, {**KNOWN, "rules": {"seed": 1}}, self.specs())
+        packages = ("llguidance", importlib.metadata.version("llguidance")), ("maskcourt", "9")
+        names = ("llguidance", "tests.miniatures:Enumerator")
+        engines = {
+            name: {"packages": dict([one])} for name, one in zip(names, packages, strict=True)
+        }
+        same_run(begun(tmp_path / "run", engines), KNOWN, parse_specs(names))
 
     @pytest.mark.parametrize(
-        "names",
+        ("stored", "asked", "known", "message"),
         [
-            ["tests.miniatures:ForbidsOne"],
-            ["tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne"],
-            ["tests.miniatures:Enumerator[compact=false]"],
+            (PAIR, PAIR, {"rules": {"seed": 1}}, r"a run with other rules \("),
+            (PAIR, PAIR[:1], {}, r"a run with other engines \("),
+            (PAIR[:1], PAIR, {}, r"a run with other engines \("),
+            (PAIR[:1], [f"{PAIR[0]}[compact=false]"], {}, r"a run with other engines \("),
+            (PAIR, PAIR[::-1], {}, r"a run with other engines \("),
+            (["llguidance"], ["llguidance"], {}, r"other engines .*0\.0\.1"),
         ],
     )
-    def test_other_engines(self, tmp_path, names):
-        run = begun(tmp_path / "run", {self.ENGINE: {}})
-        with pytest.raises(RunDirectoryError, match=r"a run with other engines \("):
-            same_run(run, KNOWN, self.specs(*names))
-
-    def test_engines_in_another_order(self, tmp_path):
-        names = ["tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne"]
-        run = begun(tmp_path / "run", {name: {} for name in names})
-        same_run(run, KNOWN, self.specs(*names))
-        with pytest.raises(RunDirectoryError, match=r"a run with other engines \("):
-            same_run(run, KNOWN, self.specs(*reversed(names)))
-
-    @pytest.mark.parametrize("version", ["installed", "0.0.1"])
-    def test_another_version_of_a_built_in_engine(self, tmp_path, version):
-        if installed := version == "installed":
-            version = importlib.metadata.version("llguidance")
-        run = begun(tmp_path / "run", {"llguidance": {"packages": {"llguidance": version}}})
-        if installed:
-            same_run(run, KNOWN, self.specs("llguidance"))
-        else:
-            with pytest.raises(RunDirectoryError, match=r"other engines .*0\.0\.1"):
-                same_run(run, KNOWN, self.specs("llguidance"))
+    def test_another_run_is_refused(self, tmp_path, stored, asked, known, message):
+        run = begun(tmp_path / "run", {name: {"packages": {name: "0.0.1"}} for name in stored})
+        with pytest.raises(RunDirectoryError, match=message):
+            same_run(run, {**KNOWN, **known}, parse_specs(asked))
 
     def test_a_manifest_that_cannot_be_read(self, tmp_path):
         run = begun(tmp_path / "run", {})
         (run / "run.json").write_text("{")
         with pytest.raises(RunDirectoryError, match="cannot be read"):
-            same_run(run, KNOWN, self.specs())
-
-
-class TestBeforeEnginesStart:
-    """No host may be started where the place is bad."""
-
-    @pytest.fixture
-    def request_for(self, tmp_path, monkeypatch):
-        (tmp_path / "own.jsonl").write_text(
-            json.dumps({"id": "one", "schema": {"enum": ["ab"]}, "valid": ["ab"]})
-        )
-        byte_vocabulary().save(tmp_path / "vocabulary")
-
-        def no_lanes(*arguments: object) -> None:
-            raise AssertionError("lanes were started")
-
-        monkeypatch.setattr(harness.execution.bench.Dispatch, "run", no_lanes)
-        return lambda out: BenchRequest(
-            engines=["tests.miniatures:Enumerator,tests.miniatures:ForbidsOne"],
-            cases=str(tmp_path / "own.jsonl"),
-            vocabulary=str(tmp_path / "vocabulary"),
-            out=out,
-        )
-
-    def test_a_file_in_the_way(self, tmp_path, request_for):
-        with pytest.raises(RunDirectoryError, match="is no directory"):
-            bench(request_for(tmp_path / "own.jsonl"))
-
-    @pytest.mark.processes
-    def test_another_run(self, tmp_path, request_for):
-        with pytest.raises(RunDirectoryError, match="a run with other "):
-            bench(request_for(begun(tmp_path / "run", {})))
-
-    @pytest.mark.processes
-    def test_a_good_place_is_not_refused(self, tmp_path, request_for):
-        with pytest.raises(AssertionError, match="lanes were started"):
-            bench(request_for(tmp_path / "run"))
+            same_run(run, KNOWN, parse_specs(self.PAIR))

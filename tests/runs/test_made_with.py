@@ -129,13 +129,6 @@ class TestUntrusted:
 
 
 class TestTrusted:
-    def test_what_was_begun_here_is(self, tmp_path):
-        run = create_or_resume(tmp_path / "run", {"engines": {}}, {})
-        run.release()
-        assert run.trusted
-        assert not open_run(run.path).trusted
-        assert open_run(run.path, trust=True).trusted
-
     def test_is_given_what_it_names(self, forged, tmp_path):
         VOCABULARY.save(tmp_path / "vocabulary")
         stored = {"spec": str(tmp_path / "vocabulary"), "sha256": VOCABULARY.sha256}
