@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from harness.jsontext.strict_json import STRING, JsonError, parse
+from harness.jsontext.strict_json import STRING, JsonError, parse, utf8
 
 Part = tuple[int, int]
 """A span of bytes, begin and end; empty, at the end of the text, for the end of the text itself."""
@@ -27,7 +27,7 @@ _ITEM = re.compile(_SPACE + rb"(\Z)?" + _SIMPLE, re.DOTALL)
 _BLANK = re.compile(_SPACE)
 _TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + STRING + rb")*+[\[\]{}]", re.DOTALL)
 _OPENING: Final = b"{["
-_CLOSERS: Final = {ord("{"): ord("}"), ord("["): ord("]")}
+_CLOSING: Final = {ord("{"): ord("}"), ord("["): ord("]")}
 _UNREAD: Final = object()
 _CHARACTER = re.compile(
     rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[\xc0-\xff][\x80-\xbf]*+|.", re.DOTALL
@@ -175,32 +175,17 @@ def raw_members(text: bytes) -> dict[str, bytes]:
         JsonError: Not UTF-8, a byte order mark, not an object, or malformed at the top level.
         DuplicateKeys: A name twice at the top level.
     """
-    is_object = isinstance(parse(_shallow(text), lone_surrogates=True), dict)
+    utf8(text)
+    closers, shallow, at = _closers(text), bytearray(text), 0
+    for start in sorted(closers)[1:]:
+        if start >= at:
+            at = closers[start]
+            shallow[start + 1 : at - 1] = b" " * (at - start - 2)
+    is_object = isinstance(parse(bytes(shallow), lone_surrogates=True), dict)
     root = root_of(text)
     if not is_object:
         raise JsonError("expected '{'", text, root.start)
     return {one.name: one.value.raw for one in root.members}
-
-
-def _shallow(text: bytes) -> bytes:
-    """`text`, as long as it is, with blanks inside of the containers within its outermost one."""
-    pending, parts = bytearray(), []
-    at = kept = 0
-    while (match := _TO_BRACKET.match(text, at)) is not None:
-        at = match.end()
-        if (byte := text[at - 1]) in _OPENING:
-            pending.append(_CLOSERS[byte])
-            if len(pending) == 2:
-                parts.append(text[kept:at])
-                kept = at
-        elif not pending or pending.pop() != byte:
-            raise JsonError("brackets do not match", text, at - 1)
-        elif len(pending) == 1:
-            parts.append(b" " * (at - 1 - kept))
-            kept = at - 1
-    if len(pending) > 1:
-        raise JsonError("the value that starts here does not end", text, kept - 1)
-    return b"".join((*parts, text[kept:]))
 
 
 def characters(node: ValueSpan) -> list[Part]:
@@ -216,13 +201,22 @@ def _name(raw: bytes) -> str:
 
 
 def _closers(text: bytes) -> dict[int, int]:
-    """For the offset of every opening bracket the offset after the closing one."""
+    """For the offset of every opening bracket the offset after the closing one.
+
+    Raises:
+        JsonError: They do not match; nothing else is looked at.
+    """
     found: dict[int, int] = {}
     pending: list[int] = []
-    for match in _TO_BRACKET.finditer(text):
+    at = 0
+    while (match := _TO_BRACKET.match(text, at)) is not None:
         at = match.end()
         if text[at - 1] in _OPENING:
             pending.append(at - 1)
+        elif not pending or text[at - 1] != _CLOSING[text[pending[-1]]]:
+            raise JsonError("brackets do not match", text, at - 1)
         else:
             found[pending.pop()] = at
+    if pending:
+        raise JsonError("the value that starts here does not end", text, pending[-1])
     return found

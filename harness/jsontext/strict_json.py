@@ -118,7 +118,7 @@ def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
         NumberOverflow: A number that is infinite as a float, or an integer with more digits
             than Python converts (4300 unless configured otherwise).
     """
-    chars = text if isinstance(text, str) else _utf8(text)
+    chars = text if isinstance(text, str) else utf8(text)
     if chars.count("[") + chars.count("{") > MAX_DEPTH:
         _check_depth(chars)
     try:
@@ -130,7 +130,8 @@ def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
     return value
 
 
-def _utf8(text: bytes) -> str:
+def utf8(text: bytes) -> str:
+    """The characters of `text`; JsonError where it is not UTF-8."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -26,16 +26,6 @@ _MAX_STATES = 20_000
 _LONG_REPEAT = 64
 
 _FAVOURITES: Final = [ord(char) for char in "a0A1b2-_. /:@#x,"]
-_CATEGORIES: dict[Any, Ranges] = {
-    _sre.CATEGORY_DIGIT: ((48, 57),),
-    _sre.CATEGORY_WORD: ((48, 57), (65, 90), (95, 95), (97, 122)),
-    _sre.CATEGORY_SPACE: ((9, 13), (32, 32)),
-}
-_NEGATED = {
-    _sre.CATEGORY_NOT_DIGIT: _sre.CATEGORY_DIGIT,
-    _sre.CATEGORY_NOT_WORD: _sre.CATEGORY_WORD,
-    _sre.CATEGORY_NOT_SPACE: _sre.CATEGORY_SPACE,
-}
 _ANY: Ranges = ((0, HIGHEST),)
 _DOT: Ranges = ((0, 9), (11, 12), (14, HIGHEST))
 _FREE, _AT_START, _AT_END = 0, 1, 2
@@ -57,6 +47,19 @@ def complement(ranges: Ranges) -> Ranges:
             out.append((at, low - 1))
         at = max(at, high + 1)
     return (*out, (at, HIGHEST)) if at <= HIGHEST else tuple(out)
+
+
+_DIGIT: Ranges = ((48, 57),)
+_WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
+_SPACE: Ranges = ((9, 13), (32, 32))
+_CATEGORIES: dict[Any, Ranges] = {
+    _sre.CATEGORY_DIGIT: _DIGIT,
+    _sre.CATEGORY_WORD: _WORD,
+    _sre.CATEGORY_SPACE: _SPACE,
+    _sre.CATEGORY_NOT_DIGIT: complement(_DIGIT),
+    _sre.CATEGORY_NOT_WORD: complement(_WORD),
+    _sre.CATEGORY_NOT_SPACE: complement(_SPACE),
+}
 
 
 def _contains(ranges: Ranges, point: int) -> bool:
@@ -147,8 +150,6 @@ def _characters(operator: Any, argument: Any) -> Ranges:
             ranges.append((value, value))
         elif kind is _sre.RANGE:
             ranges.append(value)
-        elif value in _NEGATED:
-            ranges.extend(complement(_CATEGORIES[_NEGATED[value]]))
         else:
             ranges.extend(_CATEGORIES[value])
     return complement(tuple(ranges)) if negated else tuple(sorted(ranges))

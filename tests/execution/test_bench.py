@@ -210,22 +210,6 @@ class TestFinished:
         for engine in counts["engines"].values():
             assert engine.keys() <= documented
 
-    @pytest.mark.parametrize(
-        ("kind", "status"), [("false_acceptances", 1), ("false_rejections", 1), (None, 0)]
-    )
-    def test_a_finding_fails_where_it_was_asked_for(self, bench, kind, status):
-        options = ("--fail-on", kind) if kind else ()
-        assert maskcourt("tally", bench.finished, *options).returncode == status
-
-    def test_no_finding_does_not_fail(self, bench, tmp_path):
-        bench.open_gates()
-        only = ("--id", "case-0", "--out", tmp_path / "run", "--fail-on", "false_acceptances")
-        honest = ("-e", "tests.miniatures:Enumerator,tests.miniatures:ForbidsOne")
-        data = ("--cases", bench.root / "own.jsonl", "--vocabulary", bench.root / "vocabulary")
-        assert maskcourt("bench", "--shrink-budget", 0, *honest, *data, *only).returncode == 0
-        only = (*only[:-1], "false_rejections")
-        assert maskcourt("bench", "--shrink-budget", 0, *honest, *data, *only).returncode == 1
-
 
 def test_wrong_labels_are_reported_and_the_run_goes_on(undisturbed, tmp_path):
     cases = [

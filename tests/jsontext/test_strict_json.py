@@ -182,7 +182,7 @@ def test_raw_members_carry_what_is_too_deep_to_parse():
     "text",
     b'[] 1 { {"a"} {"a":} {"a":1,} {"a":1}x {"a":[} {"a":[1,{"b":2]} {"a":["x} {"a":"x}'.split()
     + b'{"a":nul} {"a":01} {a:1} {"\\x":1} \xef\xbb\xbf{} {"a":"\xff"}'.split()
-    + [b"", b'{"a":1 "b":2}'],
+    + [b"", b'{"a":1 "b":2}', b'{"a":["\xff"]}'],
 )
 def test_raw_members_refuse_a_malformed_top_level(text):
     assert type(fault(text, raw_members)) is JsonError
