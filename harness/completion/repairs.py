@@ -128,13 +128,14 @@ class _Repair:
 
     def _add(self, target: Any, schema: Any, path: Path) -> None:
         variants = self._values.variants(schema)
-        for variant in variants[self._nth % 2 :] or variants:
-            if isinstance(target, list):
-                target += self._values.more_items(variant, target)
-            else:
-                found = dict(self._values.missing(variant, target))
-                target.update({name: self._member(path, name, v) for name, v in found.items()})
+        if not variants:
             return
+        variant = variants[self._nth % 2 if len(variants) > 1 else 0]
+        if isinstance(target, list):
+            target += self._values.more_items(variant, target)
+        else:
+            found = dict(self._values.missing(variant, target))
+            target.update({name: self._member(path, name, v) for name, v in found.items()})
 
     def _member(self, path: Path, name: str, value: Any) -> Any:
         """A value for a new member: `value`, or better what all schemas of the place like."""

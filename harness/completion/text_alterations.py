@@ -78,18 +78,8 @@ def _spelled(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-class Alteration(NamedTuple):
-    """A text up to a byte, something else, and the text from a byte on."""
-
-    base: Base
-    end: int
-    other: bytes
-    start: int
-
-    @property
-    def text(self) -> bytes:
-        """Its bytes."""
-        return self.base.text[: self.end] + self.other + self.base.text[self.start :]
+Alteration = tuple[tuple[int, bytes, int], int]
+"""A text up to a byte, something else, the text from a byte on; and how soon it comes."""
 
 
 class Base:
@@ -119,7 +109,7 @@ class Base:
                 found.setdefault(state, []).append(at)
         return found
 
-    def dropped(self, _hints: Hints) -> Iterator[tuple[Alteration, int]]:
+    def dropped(self, _hints: Hints) -> Iterator[Alteration]:
         """Without a member, an item, a character, or without several."""
         for state, places in self.alike.items():
             if state.mode not in _DROPPED:
@@ -127,30 +117,30 @@ class Base:
             weight = 1 if state.mode in (Mode.STRING, Mode.KEY_STRING) else _ABOUT
             for at, after in pairwise(places):
                 if self.text[at:after].strip(_SPACE):
-                    yield Alteration(self, at, b"", after), weight
+                    yield (at, b"", after), weight
             if len(places) > 2:
-                yield Alteration(self, places[0], b"", places[-1]), weight
-                yield Alteration(self, places[1], b"", places[-1]), weight
+                yield (places[0], b"", places[-1]), weight
+                yield (places[1], b"", places[-1]), weight
 
-    def repeated(self, _hints: Hints) -> Iterator[tuple[Alteration, int]]:
+    def repeated(self, _hints: Hints) -> Iterator[Alteration]:
         """With an item twice, or a part of a string."""
         for state, places in self.alike.items():
             if state.mode is Mode.VALUE and state.stack[-1:] == b"[":
                 for end in self.alike.get(state._replace(mode=Mode.AFTER), ()):
                     for start in places:
                         if start < end and self.text[start : start + 1] not in (b" ", b"\n"):
-                            yield Alteration(self, end, b",", start), 2 * _ABOUT
+                            yield (end, b",", start), 2 * _ABOUT
             elif state.mode is Mode.STRING and len(places) > 1:
-                yield Alteration(self, places[-1], b"", places[0]), 1
+                yield (places[-1], b"", places[0]), 1
 
-    def replaced(self, hints: Hints) -> Iterator[tuple[Alteration, int]]:
+    def replaced(self, hints: Hints) -> Iterator[Alteration]:
         """With another value."""
         for at, start in self._values():
             for hint, weight in _about(hints, self.places[at].name if at else _NO_NAME):
                 if hint != self.text[at:start]:
-                    yield Alteration(self, at, hint, start), weight
+                    yield (at, hint, start), weight
 
-    def added(self, hints: Hints) -> Iterator[tuple[Alteration, int]]:
+    def added(self, hints: Hints) -> Iterator[Alteration]:
         """With a further member or item."""
         names = [one for one in hints.get(_NO_NAME, ()) if one.startswith(b'"')]
         for at, state in enumerate(self.states):
@@ -160,27 +150,27 @@ class Base:
             comma = b"" if empty else b","
             if state.stack[-1:] == b"[":
                 for hint, weight in _about(hints, self.places[at].name):
-                    yield Alteration(self, at, comma + hint, at), weight
+                    yield (at, comma + hint, at), weight
                 continue
             for number, name in enumerate(names):
                 values = [*hints.get(name, ()), *hints.get(_NO_NAME, ())[-_OTHERS:]]
                 value = values[keyed_index(f"{self.text!r}/{at}/{number}", len(values))]
-                yield Alteration(self, at, comma + name + b":" + value, at), _ABOUT
+                yield (at, comma + name + b":" + value, at), _ABOUT
 
-    def edited(self, _hints: Hints) -> Iterator[tuple[Alteration, int]]:
+    def edited(self, _hints: Hints) -> Iterator[Alteration]:
         """With something else in a string, a name or a number."""
         for at in self._in_strings():
             for other in _STRING_EDITS:
-                yield Alteration(self, at, other, at), 2
+                yield (at, other, at), 2
                 if self.states[at + 1] == self.states[at] and self.text[at : at + 1] != b'"':
-                    yield Alteration(self, at, other, at + 1), 1
+                    yield (at, other, at + 1), 1
         for at, state in enumerate(self.states):
             if state.mode in (Mode.AFTER, Mode.DONE) and self.places[at].state.mode in NUMBER_ENDS:
                 for other in _NUMBER_EDITS:
-                    yield Alteration(self, at, other, at), _ABOUT
+                    yield (at, other, at), _ABOUT
             elif state.mode is Mode.VALUE and self.text[at : at + 1] in _IN_NUMBERS:
                 for other in _NUMBER_EDITS[:4]:
-                    yield Alteration(self, at, other, at), _ABOUT
+                    yield (at, other, at), _ABOUT
 
     def _in_strings(self) -> Iterator[int]:
         """At the begin of each string, after its first character, in its middle and at its end."""
@@ -212,10 +202,6 @@ def _about(hints: Hints, name: bytes) -> Iterator[tuple[bytes, int]]:
         yield one, _ABOUT if at < _OTHERS and name == _NO_NAME else 1
 
 
-Manner = Callable[[Base, Hints], Iterator[tuple[Alteration, int]]]
-"""Gives alterations of a text, with how soon each of them comes."""
-
-
 _MANNERS = (Base.replaced, Base.dropped, Base.added, Base.edited, Base.repeated)
 
 
@@ -224,20 +210,26 @@ def alterations(texts: Sequence[bytes], hints: Hints, key: str) -> Iterator[byte
     bases = [Base(text) for text in texts]
     orders = [_in_order(manner, bases, hints, key) for manner in _MANNERS]
     seen = set(texts)
-    for text in (one.text for one in in_turn(orders)):
+    for text in in_turn(orders):
         if text not in seen:
             seen.add(text)
             yield text
 
 
-def _in_order(manner: Manner, bases: Sequence[Base], hints: Hints, key: str) -> list[Alteration]:
+def _in_order(
+    manner: Callable[[Base, Hints], Iterator[Alteration]],
+    bases: Sequence[Base],
+    hints: Hints,
+    key: str,
+) -> Iterator[bytes]:
     """The alterations of one manner in an order that `key` decides; the first of very many."""
-    every = list(islice((found for base in bases for found in manner(base, hints)), _MOST))
-    numbers = {id(base): number for number, base in enumerate(bases)}
 
-    def rank(found: tuple[Alteration, int]) -> float:
-        (base, end, other, start), weight = found
-        drawn = keyed_index(f"{key}/{numbers[id(base)]}/{end}/{start}/{other!r}", 1 << 32)
+    def rank(found: tuple[int, Alteration]) -> float:
+        number, ((end, other, start), weight) = found
+        drawn = keyed_index(f"{key}/{number}/{end}/{start}/{other!r}", 1 << 32)
         return float((drawn + 1) / weight)
 
-    return [one for one, _ in sorted(every, key=rank)]
+    every = ((at, one) for at, base in enumerate(bases) for one in manner(base, hints))
+    for number, ((end, other, start), _) in sorted(islice(every, _MOST), key=rank):
+        text = bases[number].text
+        yield text[:end] + other + text[start:]
