@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import RunDirectoryError
 from harness.files import LineFile, writing
-from harness.runs.directory import RunDirectory, refuse_other
+from harness.runs.directory import RunDirectory, refuse_foreign, refuse_other
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -33,7 +33,6 @@ ANSWERS: Final = "answers.jsonl"
 CAUSES: Final = "causes.jsonl"
 """What proven false rejections were traced to."""
 FORMAT: Final = 1
-_OURS: Final = {MANIFEST, ANSWERS, CAUSES, f"{MANIFEST}.tmp", ".lock"}
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class ImpactRun:
         Raises:
             RunDirectoryError: It cannot be written, holds something else, or another run.
         """
-        refuse_foreign(path)
+        check_place(path)
         with writing(path):
             path.mkdir(parents=True, exist_ok=True)
         lock = RunDirectory(path, {})
@@ -194,20 +193,9 @@ def open_impact(path: Path) -> ImpactRun:
     return ImpactRun(path, _manifest(path))
 
 
-def refuse_foreign(path: Path) -> None:
-    """Refuse a path that cannot become the directory of an impact run.
-
-    Raises:
-        RunDirectoryError: It is a file, or holds other things.
-    """
-    if not path.exists() or (path / MANIFEST).exists():
-        return
-    if not path.is_dir():
-        raise RunDirectoryError(f"{path} is no directory", "choose another --out")
-    if {file.name for file in path.iterdir()} - _OURS:
-        raise RunDirectoryError(
-            f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
-        )
+def check_place(path: Path) -> None:
+    """Refuse a path that cannot become the directory of an impact run: RunDirectoryError."""
+    refuse_foreign(path, MANIFEST, (ANSWERS, CAUSES))
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -94,12 +94,11 @@ class FunctionCalling:
     """Questions, each to be answered by one call of one of the functions that it comes with."""
 
     name: str
-    _items: tuple[Item, ...] = field(repr=False)
     _questions: Mapping[str, BfclQuestion] = field(repr=False)
 
     def items(self) -> tuple[Item, ...]:
         """All items, in the order of the data."""
-        return self._items
+        return tuple(question.item for question in self._questions.values())
 
     def score(self, item: Item, answer: Any) -> Score:
         """Whether `answer` is an accepted call; the reasons are those of `bfcl_scoring`."""
@@ -108,11 +107,10 @@ class FunctionCalling:
 
     def unanswerable(self) -> frozenset[str]:
         """The ids of items whose schema allows no accepted call: data against documentation."""
-        asked = ((id_, one.function, one.accepted) for id_, one in self._questions.items())
         return frozenset(
             id_
-            for id_, function, accepted in asked
-            if not is_answerable(function, accepted, argument_schema(function))
+            for id_, one in self._questions.items()
+            if not is_answerable(one.function, one.accepted, arguments(one.function["parameters"]))
         )
 
 
@@ -126,11 +124,8 @@ def load(path: Path | None = None, category: str = "live_multiple") -> FunctionC
         UsageError: Another category, or nothing is installed.
         InputError: The data are missing or not in the format.
     """
-    questions = read(path, category)
-    items = tuple(question.item for question in questions)
-    return FunctionCalling(
-        f"bfcl_{category}", items, {question.id: question for question in questions}
-    )
+    questions = {question.id: question for question in read(path, category)}
+    return FunctionCalling(f"bfcl_{category}", questions)
 
 
 def read(path: Path | None, category: str) -> tuple[BfclQuestion, ...]:
@@ -199,15 +194,10 @@ def _question(id_: str, asked: Mapping[str, Any], answered: Mapping[str, Any]) -
 def call_schema(functions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The schema of a call: ``{"name": ..., "arguments": {...}}``, of one of the functions."""
     calls = (
-        {"name": {"const": function["name"]}, "arguments": argument_schema(function)}
+        {"name": {"const": function["name"]}, "arguments": arguments(function["parameters"])}
         for function in functions
     )
     return {"anyOf": [_closed(call, ("name", "arguments")) for call in calls]}
-
-
-def argument_schema(function: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a function's arguments, an object that is closed."""
-    return _arguments(function["parameters"])
 
 
 def tool(function: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,7 +234,8 @@ def _closed(properties: dict[str, Any], required: Sequence[str]) -> dict[str, An
     }
 
 
-def _arguments(documented: Mapping[str, Any]) -> dict[str, Any]:
+def arguments(documented: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of documented parameters or members, an object that is closed."""
     members = {name: _value(member) for name, member in documented.get("properties", {}).items()}
     return _closed(members, documented.get("required", ()))
 
@@ -274,7 +265,7 @@ def _documented_value(documented: Mapping[str, Any]) -> dict[str, Any]:
     if not kind:
         return {}
     if kind == "object" and documented.get("properties"):
-        return _arguments(documented)
+        return arguments(documented)
     schema: dict[str, Any] = {"type": kind}
     schema |= {name: documented[name] for name in _KEPT if name in documented}
     enum = documented.get("enum")

@@ -102,14 +102,11 @@ class _ItemResolution:
         state = advance(START, before + token)
         if state is None or (ends and not state.can_end):
             return replace(step, ruling=RIGHT, reason="not_json")
-        if ends:
-            return self._of_end(before, step)
-        return self._of_token(before, token, answer, step)
-
-    def _of_end(self, text: bytes, step: TokenChoice) -> TokenChoice:
-        verdict = self._judge.judge([text])[0].verdict
+        if not ends:
+            return self._of_token(before, token, answer, step)
+        verdict = self._judge.judge([before])[0].verdict
         if verdict == VALID:
-            return replace(step, ruling=FALSE_REJECTION, reason="end", witness=text.decode())
+            return replace(step, ruling=FALSE_REJECTION, reason="end", witness=before.decode())
         if verdict == INVALID:
             return replace(step, ruling=RIGHT, reason="invalid_end")
         return replace(step, ruling=OPEN, reason="contested")

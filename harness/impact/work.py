@@ -21,7 +21,7 @@ from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Engines, Lane, LaneSettings
 from harness.impact.answering import Answering
-from harness.impact.answers import UNCONSTRAINED, ImpactRun, refuse_foreign
+from harness.impact.answers import UNCONSTRAINED, ImpactRun, check_place
 from harness.impact.causes import trace
 from harness.impact.generation import Generator
 from harness.impact.items import Item, Task, open_task, sampled
@@ -39,7 +39,7 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished items are kept.
     """
-    refuse_foreign(request.out)
+    check_place(request.out)
     specs = provide_all(parse_specs(request.engines))
     task = open_task(request.task, request.task_options)
     items = sampled(task.items(), request.sample, request.seed)
@@ -50,7 +50,12 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
         model = open_model(request.model, request.device)
         with _opened(specs, model, request.limits) as (lane, engines):
             identity = _identity(request, task, items, model, engines)
-            run = ImpactRun.begin(request.out, identity, _notes(task, items))
+            unanswerable = task.unanswerable()
+            notes = {
+                "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "unanswerable": [item.id for item in items if item.id in unanswerable],
+            }
+            run = ImpactRun.begin(request.out, identity, notes)
             try:
                 generator = Generator(model, lane.panel, request.how)
                 answering = Answering(task, generator, lane.judge)
@@ -140,11 +145,3 @@ def _opened(
             if UNCONSTRAINED in engines:
                 raise UsageError(f"no engine may be called {UNCONSTRAINED}")
             yield lane, engines
-
-
-def _notes(task: Task, items: Sequence[Item]) -> dict[str, Any]:
-    unanswerable = task.unanswerable()
-    return {
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "unanswerable": [item.id for item in items if item.id in unanswerable],
-    }

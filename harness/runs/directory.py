@@ -462,17 +462,20 @@ def refuse_unwritable_name(path: Path) -> None:
         ) from error
 
 
-def refuse_foreign(path: Path) -> None:
-    """Refuse a path that cannot become a run directory; what was begun and left can."""
+def refuse_foreign(path: Path, manifest: str = MANIFEST, own: Sequence[str] = (PARTS,)) -> None:
+    """Refuse a path that cannot become a run directory; what was begun and left can.
+
+    `own` is what a run has beside its manifest.
+    """
     refuse_unwritable_name(path)
-    if (path / MANIFEST).exists() or not path.exists():
+    if (path / manifest).exists() or not path.exists():
         return
     if not path.is_dir():
         raise RunDirectoryError(f"{path} is no directory", "choose another --out")
-    foreign = {file.name for file in path.iterdir()} - {_LOCK, PARTS, f"{MANIFEST}.tmp"}
+    foreign = {file.name for file in path.iterdir()} - {_LOCK, f"{manifest}.tmp", *own}
     if foreign or any((path / PARTS).glob("*")):
         raise RunDirectoryError(
-            f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
+            f"{path} holds files but no {manifest}", "choose an empty or new directory"
         )
 
 

@@ -10,13 +10,13 @@ import jsonschema_rs
 import pytest
 
 from harness.errors import InputError, UsageError
-from harness.impact.bfcl import argument_schema, call_schema, load, tool
+from harness.impact.bfcl import arguments, call_schema, load, tool
 from tests.impact.accepted_calls import call, question
 
 
 def allows(documented, value):
     """Whether the schema of a parameter allows a value."""
-    schema = argument_schema(question({"a": documented}, {}).function)
+    schema = arguments({"properties": {"a": documented}})
     return jsonschema_rs.is_valid(schema, {"a": value})
 
 
@@ -99,7 +99,7 @@ def test_a_tool_is_as_documented_but_for_the_types():
 
 def test_an_unknown_type_is_refused():
     with pytest.raises(InputError, match=r"unknown type 'strin'.*did you mean 'string'"):
-        argument_schema(question({"a": {"type": "strin"}}, {}).function)
+        arguments({"properties": {"a": {"type": "strin"}}})
 
 
 ASKED = {

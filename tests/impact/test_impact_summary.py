@@ -46,12 +46,17 @@ class Shrinks:
 
 
 @pytest.fixture
-def run(tmp_path):
-    run = ImpactRun.begin(tmp_path, IDENTITY, {})
-    model = ScriptedModel("[2]", second={"[": "1", "[1": "]"})
-    answering(model, [ForbidsOne], Wants(*ITEMS)).run(run, ITEMS)
+def empty(tmp_path):
+    run = ImpactRun.begin(tmp_path / "run", IDENTITY, {"unanswerable": ["b"]})
     yield run
     run.close()
+
+
+@pytest.fixture
+def run(empty):
+    model = ScriptedModel("[2]", second={"[": "1", "[1": "]"})
+    answering(model, [ForbidsOne], Wants(*ITEMS)).run(empty, ITEMS)
+    return empty
 
 
 def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
@@ -88,8 +93,7 @@ def test_without_time_nothing_is_shrunk(run):
     assert not shrinker.asked
 
 
-def test_times_are_means_over_tokens(tmp_path):
-    run = ImpactRun.begin(tmp_path / "times", IDENTITY, {})
+def test_times_are_means_over_tokens(empty):
     cost = Cost(
         prompt=8_000_000,
         model=(2_000_000, 4_000_000),
@@ -100,29 +104,26 @@ def test_times_are_means_over_tokens(tmp_path):
         compile=3_000_000,
         first_mask=1_000_000,
     )
-    run.append(ModelAnswer("item", "", "", "ForbidsOne", "answered", cost=cost))
-    found = summarize(run)["ForbidsOne"].cost
+    empty.append(ModelAnswer("item", "", "", "ForbidsOne", "answered", cost=cost))
+    found = summarize(empty)["ForbidsOne"].cost
     assert (found.mask, found.model, found.texts) == pytest.approx((0.2, 3.0, 1.5))
     assert (found.compile, found.overhead) == pytest.approx((4.0, 100 * 0.2 / 3.0))
     assert found.whole == pytest.approx(100 * (1.0 + 4.0) / (6.0 + 8.0))
-    run.close()
 
 
 @pytest.mark.parametrize(
     ("sizes", "halves"),
     [([10, 20, 30, 40], [(10, 20, 2), (30, 40, 2)]), ([10, 30, 30], [(10, 10, 1), (30, 30, 2)])],
 )
-def test_times_of_small_and_of_large_schemas_stand_apart(tmp_path, sizes, halves):
-    run = ImpactRun.begin(tmp_path / "sizes", IDENTITY, {})
+def test_times_of_small_and_of_large_schemas_stand_apart(empty, sizes, halves):
     for number, size in enumerate(sizes):
         cost = Cost(mask=(size * 1_000_000,), model=(1_000_000,), texts=(1,))
-        run.append(
+        empty.append(
             ModelAnswer(f"{number}", "", "", "ForbidsOne", "answered", cost=cost, schema_bytes=size)
         )
-    found = summarize(run)["ForbidsOne"].by_size
+    found = summarize(empty)["ForbidsOne"].by_size
     assert [(one.smallest, one.largest, one.items) for one in found] == halves
     assert found[0].cost.mask < found[1].cost.mask
-    run.close()
 
 
 def test_schemas_of_one_size_are_not_split(run):
@@ -157,25 +158,22 @@ def test_what_is_published_has_each_item_and_the_smallest_cases(run, tmp_path):
     assert (bug["engine"], bug["class"], bug["schema"]) == ("ForbidsOne", "bug", '{"enum":[2]}')
 
 
-def test_what_nobody_can_answer_is_left_out_of_pairs_alone(tmp_path):
-    run = ImpactRun.begin(tmp_path / "left out", IDENTITY, {"unanswerable": ["b"]})
+def test_what_nobody_can_answer_is_left_out_of_pairs_alone(empty):
     for name, right in (("unconstrained", True), ("ForbidsOne", False)):
         for one in "ab":
-            run.append(ModelAnswer(one, "", "", name, "answered", correct=right))
-    found = accuracy(run)
+            empty.append(ModelAnswer(one, "", "", name, "answered", correct=right))
+    found = accuracy(empty)
     assert (found.shares["ForbidsOne"].value, found.shares["unconstrained"].value) == (0.0, 1.0)
     assert [one.items for one in found.pairs] == [1]
     assert (found.unanswerable, found.placements) == (1, {})
-    run.close()
 
 
-def test_placements_of_an_instruction_are_compared_by_question(tmp_path):
-    run = ImpactRun.begin(tmp_path / "placed", IDENTITY, {})
+def test_placements_of_an_instruction_are_compared_by_question(empty):
     for number in range(3):
         for placement in ("R00", "R01", "R10", "R11"):
             name, right = f"{number}/{placement}", placement != "R00"
-            run.append(ModelAnswer(name, "", placement, "ForbidsOne", "answered", correct=right))
-    placed = accuracy(run).placements["ForbidsOne"]
+            empty.append(ModelAnswer(name, "", placement, "ForbidsOne", "answered", correct=right))
+    placed = accuracy(empty).placements["ForbidsOne"]
     assert placed.groups == 3
     assert {one.name: one.value for one in placed.effects} == {
         "key": 1.0,
@@ -183,16 +181,13 @@ def test_placements_of_an_instruction_are_compared_by_question(tmp_path):
         "both": 1.0,
         "interaction": -1.0,
     }
-    run.close()
 
 
-def test_a_step_that_nobody_ruled_on_counts_for_nobody(tmp_path):
-    run = ImpactRun.begin(tmp_path / "open", IDENTITY, {})
+def test_a_step_that_nobody_ruled_on_counts_for_nobody(empty):
     step = TokenChoice(0, 1, 0.5, 0, 2, 0.6)
-    run.append(ModelAnswer("item", "", "", "ForbidsOne", "cut", overruled=(step,)))
-    engine = summarize(run)["ForbidsOne"]
+    empty.append(ModelAnswer("item", "", "", "ForbidsOne", "cut", overruled=(step,)))
+    engine = summarize(empty)["ForbidsOne"]
     assert (engine.overruled, sum(engine.rulings.values()), engine.proven_mass) == (1, 0, 0.0)
-    run.close()
 
 
 def test_a_sample_takes_whole_groups_and_is_the_same_again():
