@@ -37,6 +37,7 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         "sampled": 3,
         "verdict": "0",
         "case": "",
+        "attributed": "minimum",
         "upstream": None,
         "versions": {"1.2.3": True},
         "others": None,

@@ -13,7 +13,7 @@ import pytest
 import harness.cli.main
 from harness.console import print_json
 from harness.errors import InputError
-from harness.printable import LONGEST, markdown, one_line, printable, spreadsheet_cell
+from harness.printable import LONGEST, json_rows, markdown, one_line, printable, spreadsheet_cell
 from harness.render.table import Column, Table, as_csv, as_junit, as_markdown
 from harness.render.terminal import Terminal, print_table
 

@@ -12,17 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from harness.analysis.stored import Classify, StoredRun, stored_run
+from harness.analysis.stored import Classify, stored_run
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.text_edits import sort_of
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
-from harness.runs.columns import words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import CLASSES, ERRORS, LEGAL, REJECTIONS, WALK
@@ -32,9 +29,10 @@ _LEVELS = (
     ("case",),
     ("schema_pointer", "instance_pointer"),
 )
-"""By what verdicts are grouped, and groups split."""
-_OF_REJECTIONS = ("category", "detail", "byte")
-"""What is about the refused byte: of a text that is let through it says nothing."""
+"""By what verdicts are grouped, and groups split.
+
+Category, detail and byte are about the refused byte: of a text that is let through they are 0.
+"""
 EVIDENCE = tuple(VERDICT_TABLES)
 SAMPLES, OF_PART = 3, 2
 """Verdicts of a group that are shrunk, of different cases where there are, and of its parts."""
@@ -86,81 +84,56 @@ def read_verdicts(
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    stored = stored_run(run, rule)
-    table = pa.concat_tables(
-        _read(stored, vocabulary, number, evidence) for number, evidence in enumerate(EVIDENCE)
+    found = stored_run(run, rule).arrays(
+        """SELECT list_position($2, evidence::VARCHAR) - 1 AS evidence, row,
+            list_position($3, class::VARCHAR) - 1 AS class_, engine::BIGINT AS engine_row,
+            case_row::BIGINT AS "case", enum_code(severity)::TINYINT AS severity,
+            token::BIGINT AS token, kind IN $1 AS rejected, engine + 1 AS engine,
+            enum_code(kind) AS kind, enum_code(class) AS class, enum_code(departure) AS departure,
+            enum_code(keyword) AS keyword, if(kind IN $1, enum_code(category), 0) AS category,
+            if(kind IN $1, enum_code(detail), 0) AS detail,
+            enum_code(schema_pointer) AS schema_pointer,
+            enum_code(instance_pointer) AS instance_pointer
+        FROM verdicts WHERE class IN $3 AND kind IN $4 ORDER BY ALL""",
+        list(REJECTIONS),
+        list(EVIDENCE),
+        list(CLASSES),
+        [name for name in ERRORS if name not in LEGAL],
     )
-    columns = {name: words(table[name]) for level in _LEVELS for name in level}
+    evidence, row = found["evidence"].astype(np.int8), found["row"]
+    offsets = run.table(VERDICT_TABLES[WALK], ["refused_at"])["refused_at"].to_numpy()
+    walked = evidence == EVIDENCE.index(WALK)
+    offset = np.full(len(row), -1)
+    offset[walked] = offsets[row[walked]]
+    sorts = _sorts(found["token"], offset, vocabulary)
+    found["byte"] = np.where(found["rejected"], sorts, 0)
     groups: list[Codes] = []
-    group = np.zeros(table.num_rows, dtype=np.int64)
+    group = np.zeros(len(row), dtype=np.int64)
     for level in _LEVELS:
         for name in level:
-            codes = columns[name].codes.astype(np.int64)
+            codes = found[name].astype(np.int64)
             group = np.unique(group * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
         groups.append(group)
-    evidence, row = table["evidence"].to_numpy(), table["row"].to_numpy()
     key = np.uint64(keyed_index(f"{seed}/bugs", 1 << 64))
     # what walks and instances draw does not depend on whether there are samples
     sort, bit = evidence.astype(np.uint64), np.uint64(1)
     rank = (row.astype(np.uint64) << bit) + (sort & bit) + (sort >> bit << np.uint64(62)) + key
-    classes = columns["class"]
-    return ErrorRows(
-        evidence,
-        row,
-        np.array([CLASSES.index(name) for name in classes.words])[classes.codes],
-        table["engine_row"].to_numpy(),
-        table["case_row"].to_numpy(),
-        table["severity"].to_numpy(),
-        groups,
-        mixed(rank),
-    )
+    engine, case, severity = (found[name] for name in ("engine_row", "case", "severity"))
+    about = (found["class_"], engine, case, severity)
+    return ErrorRows(evidence, row, *about, groups, mixed(rank))
 
 
-def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str) -> pa.Table:
-    names = [*_LEVELS[0][:2], *("keyword", "category", "detail", "case"), *_LEVELS[2]]
-    place = "refused_at" if evidence == WALK else "offset"
-    table = stored.run.table(VERDICT_TABLES[evidence], [*names, "token", place])
-    classes = stored.classify(stored.run, evidence)
-    kind, class_ = words(table["kind"]), words(classes["class"])
-    wanted = np.flatnonzero(
-        class_.equal(*CLASSES) & kind.equal(*(name for name in ERRORS if name not in LEGAL))
-    )
-    out = {name: _plain(table[name]).take(wanted) for name in names}
-    out |= {name: _plain(classes[name]).take(wanted) for name in ("class", "departure")}
-    tokens = table["token"].to_numpy()[wanted]
-    offsets = table[place].to_numpy()[wanted] if evidence == WALK else np.full(len(wanted), -1)
-    out["byte"] = _bytes(tokens, offsets, vocabulary)
-    rejected = words(pa.chunked_array([out["kind"]])).equal(*REJECTIONS)
-    for name in _OF_REJECTIONS:
-        out[name] = pc.if_else(pa.array(rejected), out[name], "")
-    ranked = stored.arrays(
-        """SELECT engine::BIGINT AS engine_row, case_row::BIGINT AS case_row,
-            enum_code(severity)::TINYINT AS severity
-        FROM verdicts WHERE evidence = $1 ORDER BY row""",
-        evidence,
-    )
-    out |= {
-        "evidence": pa.array(np.full(len(wanted), number, dtype=np.int8)),
-        "row": pa.array(wanted),
-        **{name: pa.array(column[wanted]) for name, column in ranked.items()},
-    }
-    return pa.table(out)
-
-
-def _plain(column: pa.ChunkedArray) -> pa.Array:
-    """A column of words without its dictionary."""
-    return column.cast(pa.string()).combine_chunks()
-
-
-def _bytes(tokens: Codes, offsets: Codes, vocabulary: Vocabulary) -> pa.Array:
-    """What sort of byte each token is refused at: digits are alike, and so are letters."""
+def _sorts(tokens: Codes, offsets: Codes, vocabulary: Vocabulary) -> Codes:
+    """A number for the sort of byte that each token is refused at; 0 where it is no text."""
     pairs, which = np.unique((tokens << 32) | (offsets + 1), return_inverse=True)
-    sorts = []
-    for pair in pairs.tolist():
+    numbers: dict[str, int] = {}
+    codes = np.zeros(len(pairs), dtype=np.int64)
+    for at, pair in enumerate(pairs.tolist()):
         token, offset = pair >> 32, (pair & 0xFFFFFFFF) - 1
-        is_text = token >= 0 and not vocabulary.special[token]
-        sorts.append(sort_of(vocabulary.tokens[token][offset : offset + 1]) if is_text else "")
-    return pa.array(sorts, type=pa.string()).take(pa.array(which))
+        if token >= 0 and not vocabulary.special[token]:
+            sort = sort_of(vocabulary.tokens[token][offset : offset + 1])
+            codes[at] = numbers.setdefault(sort, len(numbers) + 1)
+    return codes[which]
 
 
 @dataclass

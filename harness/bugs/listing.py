@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -77,37 +77,30 @@ def _report(table: Any, where: str) -> Report:
     return report
 
 
-@dataclass(frozen=True)
-class Bug:
-    """One bug of a run; `error` to `departure` and `others` are those of its `ShrunkVerdict`.
+@dataclass(frozen=True, kw_only=True)
+class Bug(ShrunkVerdict):
+    """One bug of a run: the verdict with its smallest case, and how often it was met.
 
     It occurs in so many `cases` of the schemas on which the engine was `judged`, and explains so
-    many `verdicts`, by severity, the worst first; `sampled` of them were shrunk and came to it,
-    such as `verdict` of `case`. `versions` are those of the engine in the run, the oldest first,
-    each with whether it was met there. `shared` is what all other engines of the run make, too.
+    many `verdicts`, by severity, the worst first; `sampled` of them were shrunk and came to it.
+    `versions` are those of the engine in the run, the oldest first, each with whether it was met
+    there. `shared` is what all other engines of the run make, too.
     """
 
+    error: ErrorCase
     id: str
     engine: str
     version: str
     options: Mapping[str, Any]
-    error: ErrorCase
-    at: int
-    keyword: str
     title: str
-    class_: str
-    departure: str
     cases: int
     judged: int
     share: Interval
     verdicts: int
     severities: Mapping[str, int]
     sampled: int
-    verdict: str
-    case: str
     upstream: Report | None
     versions: Mapping[str, bool]
-    others: Mapping[str, str] | None
     shared: bool
 
     @property
@@ -281,23 +274,16 @@ class _Lister:
         described, judged = self._engines[error.engine], self._judged[error.engine]
         hits = (np.arange(max(judged, incidence["cases"])) < incidence["cases"])[:, None]
         return Bug(
+            **{one.name: getattr(sample, one.name) for one in fields(sample)},
             id=sample.bug,
             engine=error.engine,
             version=described["version"],
             options=described["options"],
-            error=error,
-            at=sample.at,
-            keyword=sample.keyword,
             title=title(error, sample.keyword, sample.at),
-            class_=sample.class_,
-            departure=sample.departure,
             judged=judged,
             share=shares(hits, sampled=self._is_sample)[0],
-            verdict=sample.verdict,
-            case=sample.case,
             upstream=self._reports.get(sample.bug),
             versions=self._versions(error.engine, met_in),
-            others=sample.others,
             shared=0 < len(sample.others or ()) == len(self._engines) - 1,
             **incidence,
         )
@@ -310,11 +296,11 @@ class _Lister:
             for spec, described in self._engines.items()
             if read_spec(spec).name == name
         }
-        return {version: versions[version] for version in sorted(versions, key=_in_order)}
+        return {version: versions[version] for version in sorted(versions, key=version_order)}
 
 
-def _in_order(version: str) -> tuple[bool, Version]:
-    """Versions as they were released; what is none comes first."""
+def version_order(version: str) -> tuple[bool, Version]:
+    """By what versions stand as they were released; what is none comes first."""
     try:
         return True, Version(version.partition(" ")[0])
     except InvalidVersion:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +24,9 @@ from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import Catalogue, classify
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import verdict_name
-from harness.replay.witness_reader import Choice, named, witnesses
+from harness.replay.witness_reader import named, witnesses
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import engines_of, limits_of, vocabulary_at_hand, vocabulary_of
-from harness.runs.tables import VERDICT_TABLES
-from harness.validators.format_rules import format_rule
+from harness.runs.made_with import engines_of, vocabulary_at_hand, vocabulary_of
 from harness.verdict_kinds import CLASSES
 
 _Work = Callable[[Shrinker, Callable[[], bool]], ShrunkVerdict]
@@ -156,12 +154,7 @@ class _Pool:
     def __init__(
         self, run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, lanes: int
     ) -> None:
-        identity = run.manifest["identity"]
-        specs = {spec.name: spec for spec in engines_of(run)}
-        memory, formats = limits_of(run).memory, format_rule(identity)
-        self._make: Callable[[], Shrinker] = lambda: Shrinker(
-            specs, identity["engines"], catalogue, vocabulary, memory, formats
-        )
+        self._make = partial(Shrinker.of, run, engines_of(run), catalogue, vocabulary)
         self._run, self._vocabulary = run, vocabulary
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
         self._ended = threading.Event()
@@ -175,7 +168,6 @@ class _Pool:
         `classes` says what each counts as, by its name; empty where that is not asked for.
         """
         choice = named(self._run, list(classes))
-        attributed = _keywords(self._run, choice)
         schemas = {
             witness.name: (witness, case.schema)
             for case in witnesses(self._run, choice, self._vocabulary)
@@ -183,7 +175,7 @@ class _Pool:
         }
 
         def work(name: str) -> _Work:
-            of = (*schemas[name], attributed[name], classes[name])
+            of = (*schemas[name], classes[name])
             return lambda shrinker, stopped: shrinker.sample(*of, stopped)
 
         yield from self._done([work(name) for name in classes], ends)
@@ -237,14 +229,3 @@ class _Pool:
         self._threads.shutdown(wait=True, cancel_futures=True)
         while not self._idle.empty():
             self._idle.get().close()
-
-
-def _keywords(run: RunDirectory, choice: Choice) -> dict[str, str]:
-    """The keywords that verdicts were attributed to, by their names."""
-    keywords: dict[str, str] = {}
-    for evidence, table in VERDICT_TABLES.items():
-        rows = choice.of(evidence)
-        column = run.table(table, ["keyword"])["keyword"].take(rows).to_pylist()
-        names = (verdict_name(evidence, row) for row in rows)
-        keywords |= {name: word or "" for name, word in zip(names, column, strict=True)}
-    return keywords

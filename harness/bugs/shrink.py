@@ -21,9 +21,11 @@ from harness.bugs.trial import KINDS, Symptom, Trial
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.repeat import same_engines
 from harness.replay.witness import NO_END, Witness
 from harness.replay.witness_reader import spelled
+from harness.runs.directory import RunDirectory
+from harness.runs.made_with import limits_of
+from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
 
 _OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_consume_mismatch")
@@ -145,6 +147,20 @@ class Shrinker:
         self._judge = Judge(memory, formats=formats)
         self._trials: dict[str, Trial] = {}
 
+    @classmethod
+    def of(
+        cls,
+        run: RunDirectory,
+        specs: Sequence[EngineSpec],
+        catalogue: Catalogue,
+        vocabulary: Vocabulary,
+        lent: Trial | None = None,
+    ) -> Shrinker:
+        """For the errors of a run, in its engines or in others that are ready to be started."""
+        identity, by_name = run.manifest["identity"], {spec.name: spec for spec in specs}
+        memory, formats = limits_of(run).memory, format_rule(identity)
+        return cls(by_name, identity["engines"], catalogue, vocabulary, memory, formats, lent)
+
     def close(self) -> None:
         """End all hosts."""
         for trial in self._trials.values():
@@ -155,7 +171,6 @@ class Shrinker:
         self,
         witness: Witness,
         schema: str,
-        attributed: str,
         class_: str = "",
         stopped: Callable[[], bool] = lambda: False,
     ) -> ShrunkVerdict:
@@ -164,7 +179,7 @@ class Shrinker:
         By itself it must count as `class_`, too, if that is given. Once `stopped` says so, what
         comes back is of no use.
         """
-        sample = ShrunkVerdict(witness.name, witness.case, attributed)
+        sample = ShrunkVerdict(witness.name, witness.case, witness.keyword)
         if witness.kind not in KINDS or witness.reason == NO_END:
             return replace(sample, reason="such errors need a search to be shown")
         whole = self._case(witness, schema)
@@ -216,13 +231,8 @@ class Shrinker:
     def _trial(self, case: ErrorCase) -> contextlib.AbstractContextManager[Trial]:
         """A trial of the case's engine, with the case's token for the time being."""
         if case.engine not in self._trials and self._lent is None:
-            trial = Trial(self._specs[case.engine], self._judge, self._catalogue)
-            try:
-                same_engines({case.engine: trial.info}, self._made_with)
-            except BaseException:
-                trial.close()
-                raise
-            self._trials[case.engine] = trial
+            spec, made_with = self._specs[case.engine], self._made_with.get(case.engine)
+            self._trials[case.engine] = Trial(spec, self._judge, self._catalogue, made_with)
         return (self._lent or self._trials[case.engine]).with_token(case.token)
 
     def _is_there(self, case: ErrorCase, witness: Witness, symptom: Symptom) -> bool:

@@ -8,8 +8,9 @@ counts as is decided as for a run: the case becomes rows, and the catalogue of d
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.text_edits import sort_of
@@ -25,6 +26,7 @@ from harness.errors import UsageError
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.jsontext.lexer import START, Mode, advance, place_of
+from harness.replay.repeat import same_engines
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
@@ -97,10 +99,17 @@ class Symptom:
 class Trial:
     """One engine, validators that may be shared, and a vocabulary of bytes and a token at issue.
 
+    `made_with` is what the manifest of a run says of the engine, where it must be the same.
     `failures` is how often the engine failed or took too long; `seconds` what it took to compile.
     """
 
-    def __init__(self, spec: EngineSpec, judge: Judge, catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        spec: EngineSpec,
+        judge: Judge,
+        catalogue: Catalogue,
+        made_with: Mapping[str, Any] | None = None,
+    ) -> None:
         self._judge, self._catalogue = judge, catalogue
         self._stack = contextlib.ExitStack()
         file = self._vocabulary_of(b"")
@@ -112,6 +121,12 @@ class Trial:
         self._unjudgeable = False
         self.failures, self.seconds = 0, 0.0
         self._begin(spec, self._panel.open().get(0))
+        if made_with is not None:
+            try:
+                same_engines({spec.name: self.info}, {spec.name: made_with})
+            except UsageError:
+                self.close()
+                raise
 
     def change(self, spec: EngineSpec, token: bytes = b"") -> None:
         """Try another configuration of the engine, or another token, in the host that is up.

@@ -26,7 +26,7 @@ from harness.replay.witness import Witness
 from harness.replay.witness_reader import named, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
-from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
+from harness.runs.tables import TEXT_TABLES
 from harness.validators.coverage import Coverage
 from harness.verdict_kinds import ACCEPTANCES, BUG, CLASSES, LEGAL, REJECTIONS, WALK, WARNED
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
@@ -247,15 +247,13 @@ def _errors(
                 some.append(at)
     rows = {verdicts.name(at): at for some in candidates.values() for at in some}
     shown: dict[int, ProvenError] = {}
-    stated = {one: _stated(stored.run, one) for one in VERDICT_TABLES}
     cases = witnesses(stored.run, named(stored.run, list(rows)), vocabulary)
     for witness in (one for case in cases for one in case.witnesses):
-        keyword, place = stated[witness.evidence][witness.number]
-        at = rows[witness.name]
+        at, place = rows[witness.name], witness.at
         if witness.evidence == WALK:
             place = len(spelled(vocabulary, witness.before)) + max(place, 0)
         severity = WORST_FIRST[verdicts.severity[at]]
-        about = witness.kind, witness.text, place, keyword, severity
+        about = witness.kind, witness.text, place, witness.keyword, severity
         shown[at] = ProvenError(*about, stored.run, witness)
     found: dict[str, list[ProvenError]] = defaultdict(list)
     for (case, _), some in candidates.items():
@@ -263,13 +261,6 @@ def _errors(
         texts = dict.fromkeys(one.text for one in best)
         found[case].append(replace(best[0], alike=tuple(texts)[:_ALIKE]))
     return found
-
-
-def _stated(run: RunDirectory, evidence: str) -> list[tuple[str, int]]:
-    """Keyword and place of each verdict of one kind of evidence."""
-    place = "refused_at" if evidence == WALK else "offset"
-    table = run.table(VERDICT_TABLES[evidence], ["keyword", place])
-    return list(zip(table["keyword"].to_pylist(), table[place].to_pylist(), strict=True))
 
 
 def _declared(stored: StoredRun, catalogue: Catalogue) -> dict[str, list[Declared]]:

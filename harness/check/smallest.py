@@ -15,8 +15,7 @@ from harness.check.answers import ProvenError
 from harness.classification.departures import Catalogue
 from harness.inputs.cases import STYLES
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import engines_of, limits_of, vocabulary_of
-from harness.validators.format_rules import format_rule
+from harness.runs.made_with import engines_of, vocabulary_of
 from harness.verdict_kinds import BUG
 
 
@@ -71,17 +70,9 @@ class SmallestCases:
         assert run is not None
         assert one.witness is not None
         if run not in self._shrinkers:
-            identity = run.manifest["identity"]
-            self._shrinkers[run] = Shrinker(
-                {one.name: one for one in engines_of(run)},
-                identity["engines"],
-                self._catalogue,
-                vocabulary_of(run),
-                limits_of(run).memory,
-                format_rule(identity),
-                self._trial,
-            )
-        found = self._shrinkers[run].sample(one.witness, schema, one.keyword, BUG, self._time_is_up)
+            about = (engines_of(run), self._catalogue, vocabulary_of(run), self._trial)
+            self._shrinkers[run] = Shrinker.of(run, *about)
+        found = self._shrinkers[run].sample(one.witness, schema, BUG, self._time_is_up)
         return one if found.error is None else replace(one, bug=bug_of(run, found))
 
 

@@ -61,6 +61,7 @@ class ProvenStep:
             token=self.step.token,
             completion=(),
             text=self.step.witness.encode(),
+            keyword=self.step.keyword,
         )
 
 
@@ -111,6 +112,6 @@ def trace(
             continue
         if time.monotonic() > ends:
             return
-        shrunk = shrinker.sample(step.witness, schemas[key.item], key.keyword)
+        shrunk = shrinker.sample(step.witness, schemas[key.item])
         run.causes.append(json.dumps({"key": key, "shrunk": shrunk.values()}))
     progress(len(wanted), len(wanted))

@@ -94,6 +94,10 @@ class Witness:
     completion: tuple[int, ...]
     text: bytes
     """The whole text, without the end of sequence."""
+    keyword: str = ""
+    """The keyword that the verdict was attributed to."""
+    at: int = -1
+    """The byte of the token, or of a text that was fed, at which the error is; -1 if not known."""
 
     @property
     def name(self) -> str:

@@ -22,7 +22,7 @@ from harness.runs.reader import ROW, RowNumbers, RunReader, TableCursor, by_case
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
 from harness.verdict_kinds import WALK
 
-_ABOUT = ("case", "engine", "kind", "reason", "token")
+_ABOUT = ("case", "engine", "kind", "reason", "token", "keyword")
 
 _SLICE = 2048
 """Verdicts of one case that are made into witnesses at a time."""
@@ -143,8 +143,9 @@ def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iter
         RunDirectoryError: The tables do not fit together.
     """
     reader = RunReader(run)
-    sources = [("walk", _of_walks(reader, vocabulary), ["position", "accepter", "completion"])]
-    sources += [(text, _of_texts(reader, text), ["consumed"]) for text in TEXT_TABLES]
+    of_walks = ["position", "accepter", "completion", "refused_at"]
+    sources = [(WALK, _of_walks(reader, vocabulary), of_walks)]
+    sources += [(text, _of_texts(reader, text), ["consumed", "offset"]) for text in TEXT_TABLES]
     parts = []
     for evidence, made, columns in sources:
         names = [*_ABOUT, evidence, *columns]
@@ -212,7 +213,9 @@ def _of_texts(reader: RunReader, evidence: str) -> Made:
 
 def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Witness:
     about = (row[ROW], row["case"], row[evidence], row["engine"], row["kind"], row["reason"])
-    return Witness(evidence, *about, row.get("accepter", ""), *tokens_and_text)
+    at = row["refused_at" if evidence == WALK else "offset"]
+    rest = (row.get("accepter", ""), *tokens_and_text, row["keyword"] or "", at)
+    return Witness(evidence, *about, *rest)
 
 
 def _damaged(reader: RunReader, case: str, what: str) -> NoReturn:

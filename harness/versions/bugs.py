@@ -7,19 +7,17 @@ run. So two lists are never subtracted: the smallest case of each bug is put to 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from harness.bugs.error_case import ErrorCase
 from harness.bugs.listing import Bug, BugList
+from harness.bugs.shrink import Shrinker
 from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import limits_of
-from harness.validators.format_rules import format_rule
-from harness.validators.judge import Judge
+from harness.runs.made_with import vocabulary_of
 from harness.verdict_kinds import BUG, WRONG_BITS
 
 NEW, FIXED, REMAINING, CANNOT_TELL = "new", "fixed", "remaining", "cannot_tell"
@@ -40,40 +38,21 @@ class BugChange:
         return {**self.bug.row(), "status": self.status, "reason": self.reason}
 
 
-@dataclass(frozen=True)
-class CaseAnswer:
-    """What an engine does with a case that shows an error of another.
+def bug_change(bug: Bug, trial: Trial, version: str, *, is_new: bool) -> BugChange:
+    """What became of a bug, by what the engine in the other `version` does with its smallest case.
 
-    `status` is `REMAINING` where it makes the same error, which counts as `class_`; `FIXED` where
-    it compiles the schema and treats the text as both validators do; else `CANNOT_TELL`.
+    It is fixed, or new, where that compiles the schema and treats the text as both validators do.
     """
-
-    status: str
-    class_: str = ""
-    reason: str = ""
-
-
-def does(trial: Trial, case: ErrorCase) -> CaseAnswer:
-    """What the engine of a trial does with a case of another."""
-    mine = replace(case, engine=trial.spec.name)
-    with trial.with_token(case.token) as asked:
-        if (symptom := asked.reproduce(mine)) is not None:
-            return CaseAnswer(REMAINING, symptom.class_)
-        if not asked.compiles(mine.schema):
-            return CaseAnswer(CANNOT_TELL, reason="does not compile the schema")
-        if case.kind not in WRONG_BITS or all(asked.are_right([mine])):
-            return CaseAnswer(FIXED)
-        return CaseAnswer(CANNOT_TELL, reason="does something else with the text")
-
-
-def bug_change(bug: Bug, answer: CaseAnswer, version: str, *, is_new: bool) -> BugChange:
-    """What became of a bug, by the answer of the other version to its smallest case."""
-    if answer.status == REMAINING:
-        counted = "" if answer.class_ == BUG else f"counts as {answer.class_} in {version}"
-        return BugChange(bug, REMAINING, counted)
-    if answer.status == FIXED:
-        return BugChange(bug, NEW if is_new else FIXED)
-    return BugChange(bug, CANNOT_TELL, f"{version} {answer.reason}")
+    case = replace(bug.error, engine=trial.spec.name)
+    with trial.with_token(case.token):
+        if (symptom := trial.reproduce(case)) is not None:
+            counted = "" if symptom.class_ == BUG else f"counts as {symptom.class_} in {version}"
+            return BugChange(bug, REMAINING, counted)
+        if not trial.compiles(case.schema):
+            return BugChange(bug, CANNOT_TELL, f"{version} does not compile the schema")
+        if case.kind not in WRONG_BITS or all(trial.are_right([case])):
+            return BugChange(bug, NEW if is_new else FIXED)
+        return BugChange(bug, CANNOT_TELL, f"{version} does something else with the text")
 
 
 def with_others(
@@ -83,18 +62,11 @@ def with_others(
     if not specs:
         return listed
     engines = len(run.manifest["identity"]["engines"]) + len(specs)
-    with ExitStack() as stack:
-        formats = format_rule(run.manifest["identity"])
-        judge = stack.enter_context(closing(Judge(limits_of(run).memory, formats=formats)))
-        others = {
-            spec.name: stack.enter_context(closing(Trial(spec, judge, catalogue))) for spec in specs
-        }
-        bugs = []
+    bugs = []
+    with closing(Shrinker.of(run, specs, catalogue, vocabulary_of(run))) as shrinker:
         for bug in listed.bugs:
-            answers = {name: does(trial, bug.error) for name, trial in others.items()}
-            errs = {name: one.class_ for name, one in answers.items() if one.status == REMAINING}
-            known = {**(bug.others or {}), **errs}
-            bugs.append(replace(bug, others=known, shared=len(known) == engines - 1))
+            others = {**(bug.others or {}), **shrinker.others(bug.error)}
+            bugs.append(replace(bug, others=others, shared=len(others) == engines - 1))
     return replace(listed, bugs=tuple(bugs))
 
 

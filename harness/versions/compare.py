@@ -22,14 +22,13 @@ from harness.bugs.listing import BugList
 from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue, classify
 from harness.errors import UsageError
-from harness.replay.repeat import same_engines
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import engine_of, limits_of
+from harness.runs.made_with import limits_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
 from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, MAIN_KINDS, REJECTIONS, WALK
-from harness.versions.bugs import STATUSES, BugChange, bug_change, does
+from harness.versions.bugs import STATUSES, BugChange, bug_change
 from harness.versions.sides import Side
 
 COMPILED = "compiled"
@@ -123,11 +122,11 @@ def compare(
         mine, other = known["old"].of(old.engine), known["new"].of(new.engine)
         again = {bug.id for bug in other}
         with (
-            closing(_engine(old, judge, catalogue)) as before,
-            closing(_engine(new, judge, catalogue)) as after,
+            closing(Trial(old.spec, judge, catalogue, old.described)) as before,
+            closing(Trial(new.spec, judge, catalogue, new.described)) as after,
         ):
             changes = [
-                bug_change(bug, does(trial, bug.error), side.version, is_new=is_new)
+                bug_change(bug, trial, side.version, is_new=is_new)
                 for trial, side, bugs_there, is_new in (
                     (before, old, other, True),
                     (after, new, [bug for bug in mine if bug.id not in again], False),
@@ -143,17 +142,6 @@ def compare(
         {name: timings(side.run)[side.engine] for name, side in (("old", old), ("new", new))},
         {name: listed.pending for name, listed in known.items()},
     )
-
-
-def _engine(side: Side, judge: Judge, catalogue: Catalogue) -> Trial:
-    """The engine of a side, as it was in its run."""
-    trial = Trial(engine_of(side.run, side.engine, side.version), judge, catalogue)
-    try:
-        same_engines({side.engine: trial.info}, {side.engine: side.described})
-    except BaseException:
-        trial.close()
-        raise
-    return trial
 
 
 def as_json(comparisons: list[Comparison]) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
-from harness.engines.specs import read_spec
+from harness.bugs.listing import version_order
+from harness.engines.specs import EngineSpec, read_spec
 from harness.errors import UsageError
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import engine_of
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,11 @@ class Side:
     def described(self) -> dict[str, Any]:
         """The engine in the run's manifest."""
         return _engines(self.run)[self.engine]
+
+    @property
+    def spec(self) -> EngineSpec:
+        """The engine as it was in the run, ready to be started."""
+        return engine_of(self.run, self.engine, self.version)
 
     @property
     def version(self) -> str:
@@ -90,7 +95,9 @@ def _within(run: RunDirectory) -> list[tuple[Side, Side]]:
     by_kind: dict[str, list[Side]] = {}
     for name in _engines(run):
         by_kind.setdefault(read_spec(name).unversioned, []).append(Side(run, name))
-    ordered = (sorted(same, key=_version) for same in by_kind.values())
+    ordered = (
+        sorted(same, key=lambda side: version_order(side.version)) for same in by_kind.values()
+    )
     return [(same[0], same[-1]) for same in ordered if _identity(same[0]) != _identity(same[-1])]
 
 
@@ -104,10 +111,3 @@ def _between(old: RunDirectory, new: RunDirectory) -> list[tuple[Side, Side]]:
 
 def _identity(side: Side) -> tuple[str, object]:
     return side.version, side.described.get("build")
-
-
-def _version(side: Side) -> tuple[bool, Version]:
-    try:
-        return True, Version(side.version)
-    except InvalidVersion:
-        return False, Version("0")

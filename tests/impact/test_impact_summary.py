@@ -39,10 +39,10 @@ class Shrinks:
     def __init__(self):
         self.asked = []
 
-    def sample(self, witness, schema, attributed):
+    def sample(self, witness, schema):
         self.asked.append((witness.kind, witness.text, witness.token))
         error = ErrorCase(witness.engine, witness.kind, '{"enum":[2]}', b"2")
-        return ShrunkVerdict(witness.name, witness.case, attributed, error, 0, "enum", "bug")
+        return ShrunkVerdict(witness.name, witness.case, witness.keyword, error, 0, "enum", "bug")
 
 
 @pytest.fixture

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
+from harness.bugs.trial import Symptom
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG
-from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, CaseAnswer, bug_change
+from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
 from harness.versions.sides import sides
 from tests.buglists import bug
 from tests.command import STUDY, maskcourt
@@ -26,17 +29,27 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("answer", "is_new", "becomes"),
+    ("shows", "compiles", "right", "is_new", "becomes"),
     [
-        (CaseAnswer(FIXED), False, (FIXED, "")),
-        (CaseAnswer(FIXED), True, (NEW, "")),
-        (CaseAnswer(REMAINING, BUG), True, (REMAINING, "")),
-        (CaseAnswer(REMAINING, "departure"), False, (REMAINING, "counts as departure in 2.0")),
-        (CaseAnswer(CANNOT_TELL, reason="refuses it"), True, (CANNOT_TELL, "2.0 refuses it")),
+        (None, True, True, False, (FIXED, "")),
+        (None, True, True, True, (NEW, "")),
+        (BUG, True, False, True, (REMAINING, "")),
+        ("departure", True, False, False, (REMAINING, "counts as departure in 2.0")),
+        (None, False, False, True, (CANNOT_TELL, "2.0 does not compile the schema")),
+        (None, True, False, False, (CANNOT_TELL, "2.0 does something else with the text")),
     ],
 )
-def test_what_became_of_a_bug_is_what_the_other_version_does(answer, is_new, becomes):
-    change = bug_change(bug(), answer, "2.0", is_new=is_new)
+def test_what_became_of_a_bug_is_what_the_other_version_does(
+    shows, compiles, right, is_new, becomes
+):
+    trial = SimpleNamespace(
+        spec=SimpleNamespace(name="a@2.0"),
+        with_token=nullcontext,
+        reproduce=lambda _: shows and Symptom(0, shows, "", ""),
+        compiles=lambda _: compiles,
+        are_right=lambda cases: [right] * len(cases),
+    )
+    change = bug_change(bug(), trial, "2.0", is_new=is_new)
     assert (change.status, change.reason) == becomes
 
 
