@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -67,6 +68,19 @@ def begun(
     finally:
         process.kill()
         process.wait()
+
+
+def finished_run(
+    directory: Path, cases: Iterable[object], engines: str, vocabulary: Path, *options: object
+) -> Path:
+    """The run in `directory` of cases that are written there; its errors are not shrunk."""
+    (directory / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases))
+    done = maskcourt(
+        "bench", "--cases", directory / "cases.jsonl", "-e", engines, "--out", directory / "run",
+        "--vocabulary", vocabulary, "--lanes", 1, "--shrink-budget", 0, "--json", *options,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return directory / "run"
 
 
 def until(condition: Callable[[], object], process: subprocess.Popen[bytes] | None = None) -> None:

@@ -254,16 +254,21 @@ def bug_list(run: RunDirectory, result: SearchResult) -> BugList:
     )
 
 
+def judged_schemas(run: RunDirectory) -> dict[str, int]:
+    """On how many schemas each engine of a run was judged."""
+    judged = run.table("cases", ["judged"])["judged"].to_numpy()
+    return {
+        name: int(np.count_nonzero(judged >> np.uint32(number) & 1))
+        for number, name in enumerate(run.manifest["identity"]["engines"])
+    }
+
+
 class _Lister:
     """Makes bugs of what was shrunk and of what the run says about their engines."""
 
     def __init__(self, run: RunDirectory) -> None:
         self._engines = run.manifest["identity"]["engines"]
-        judged = run.table("cases", ["judged"])["judged"].to_numpy()
-        self._judged = {
-            name: int(np.count_nonzero(judged >> np.uint32(number) & 1))
-            for number, name in enumerate(self._engines)
-        }
+        self._judged = judged_schemas(run)
         self._is_sample = is_sample(run)
         self._reports = load_reports()
 

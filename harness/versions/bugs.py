@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from harness.bugs.listing import Bug, BugList
+from harness.bugs.listing import Bug, BugList, judged_schemas
 from harness.bugs.shrink import Shrinker
 from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue
@@ -91,21 +91,14 @@ def bugs_across(lists: Mapping[str, tuple[RunDirectory, BugList]]) -> list[MetBu
 
     The same engine in another version or configuration is another engine here.
     """
-    judged = {name: _judged(run) for name, (run, _) in lists.items()}
+    judged = {name: judged_schemas(run) for name, (run, _) in lists.items()}
     first: dict[tuple[str, str], Bug] = {}
     for _, listed in lists.values():
         for bug in listed.bugs:
             first.setdefault((bug.engine, bug.id), bug)
     ids = {name: {(bug.engine, bug.id) for bug in one.bugs} for name, (_, one) in lists.items()}
-    every = [
-        MetBug(bug, {name: key in ids[name] if key[0] in judged[name] else None for name in lists})
-        for key, bug in first.items()
-    ]
+    every = []
+    for key, bug in first.items():
+        met = {one: key in ids[one] if judged[one].get(key[0]) else None for one in lists}
+        every.append(MetBug(bug, met))
     return sorted(every, key=lambda met: (met.everywhere, met.bug.order))
-
-
-def _judged(run: RunDirectory) -> set[str]:
-    """The engines that a run judged on any schema."""
-    bits = run.table("cases", ["judged"])["judged"].to_pylist()
-    engines = enumerate(run.manifest["identity"]["engines"])
-    return {name for number, name in engines if any(one >> number & 1 for one in bits)}

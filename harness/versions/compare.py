@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.analysis.statistics import difference, is_sample, mcnemar
+from harness.analysis.stored import Classify
 from harness.analysis.timing import timings
 from harness.bugs.listing import BugList
 from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue, classify
 from harness.errors import UsageError
-from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
@@ -33,7 +33,6 @@ from harness.versions.sides import Side
 
 COMPILED = "compiled"
 
-Classify = Callable[[RunDirectory, str], pa.Table]
 _Key = tuple[Hashable, ...]
 
 

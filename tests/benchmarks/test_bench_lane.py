@@ -11,11 +11,7 @@ from benchmarks.lanes import Setting, run_on_lanes
 from benchmarks.summary import engine_share
 from harness.engines.panel import Limits
 from harness.errors import MaskcourtError
-from tests.benchmarking import (
-    SPECS,
-    SPLIT,
-    lane_in_here,
-)
+from tests.benchmarking import SPECS, SPLIT, lane_in_here
 
 
 @pytest.fixture

@@ -19,15 +19,11 @@ from benchmarks.figures import Figure, geometric_mean, ratio
 from benchmarks.lane import VALIDATORS, HostSpent, Ran, Way
 from benchmarks.lanes import LanesRan
 from benchmarks.measure import Measured, Sample
-from benchmarks.plan import FULL, PARTS, QUICK
+from benchmarks.plan import PARTS
 from benchmarks.report import TARGETS, as_json, machine, number, show
 from benchmarks.summary import engine_share, rate, rate_per_core, speed_ups, summary, walk_ratio
 from harness.errors import MaskcourtError
-from tests.benchmarking import (
-    PLAN,
-    WORK,
-    measurement_of,
-)
+from tests.benchmarking import PLAN, WORK, measurement_of
 from tests.inprocess import case
 
 
@@ -223,16 +219,10 @@ class TestAMeasurement:
         assert b"<svg" in (tmp_path / "curves.svg").read_bytes()
 
 
-class TestTheCommand:
-    def test_an_unknown_engine_is_an_error_of_the_user(self):
-        done = CliRunner().invoke(main, ["--quick", "--cases", "embedded", "--engines", "nobody"])
-        assert done.exit_code == 2
-        assert "unknown engine 'nobody'" in done.output
-
-    def test_the_quick_benchmark_is_a_part_of_the_full_one(self):
-        assert set(QUICK.caps) <= set(FULL.caps)
-        assert set(QUICK.lengths) <= set(FULL.lengths)
-        assert (QUICK.repetitions, FULL.cap) == (3, None)
+def test_an_unknown_engine_is_an_error_of_the_user():
+    done = CliRunner().invoke(main, ["--quick", "--cases", "embedded", "--engines", "nobody"])
+    assert done.exit_code == 2
+    assert "unknown engine 'nobody'" in done.output
 
 
 def test_an_interrupted_measurement_says_so():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -17,7 +18,7 @@ from harness.cli.main import main
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
 from tests.buglists import bug
-from tests.command import STUDY, maskcourt
+from tests.command import STUDY, finished_run, maskcourt
 from tests.inprocess import InProcessJudge
 
 pytestmark = [pytest.mark.processes, pytest.mark.engines]
@@ -38,16 +39,8 @@ CASES = [
 @pytest.fixture(scope="module")
 def run(vocabulary_file, tmp_path_factory):
     """A finished run of llguidance beside one that forgets two keywords."""
-    directory = tmp_path_factory.mktemp("bugs")
-    cases = directory / "cases.jsonl"
-    cases.write_text("".join(json.dumps(one) + "\n" for one in CASES))
-    out = directory / "run"
-    done = maskcourt(
-        "bench", "--cases", cases, "-e", f"llguidance,{FORGETFUL}", "--out", out,
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--shrink-budget", 0, "--json", *STUDY,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return out
+    engines = f"llguidance,{FORGETFUL}"
+    return finished_run(tmp_path_factory.mktemp("bugs"), CASES, engines, vocabulary_file, *STUDY)
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +77,8 @@ TEXTS = [
 
 
 def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_file, tmp_path):
-    cases = tmp_path / "cases.jsonl"
-    cases.write_text("".join(json.dumps(one) + "\n" for one in TEXTS))
-    out = tmp_path / "run"
-    done = maskcourt(
-        "bench", "--cases", cases, "-e", f"{HALF_AS_FUSSY},{FUSSY}", "--out", out, "--shrink-budget", 0,
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--json", "--samples", 0, "--generated", 0,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    options = ("--samples", 0, "--generated", 0)
+    out = finished_run(tmp_path, TEXTS, f"{HALF_AS_FUSSY},{FUSSY}", vocabulary_file, *options)
     shrunk = maskcourt("bugs", out, "--trust", "--json", "--lanes", 1)
     bugs = json.loads(shrunk.stdout)["bugs"]
     of_fussy = [one for one in bugs if one["engine"] == FUSSY]
@@ -193,17 +180,14 @@ FORMS = [
 @pytest.mark.parametrize(("engine", "kind", "forms"), FORMS)
 def test_forms_of_one_error_are_one_bug(engine, kind, forms):
     (spec,) = provide_all(parse_specs([engine]))
-    trial = Trial(spec, InProcessJudge(), load_catalogue())
     found = set()
-    try:
+    with closing(Trial(spec, InProcessJudge(), load_catalogue())) as trial:
         for schema, text in forms:
             case = ErrorCase(engine, kind, json.dumps(schema), text)
             shown = trial.reproduce(case)
             assert shown is not None
             smallest = shrink(trial, case, shown)
             found.add(bug_id(smallest.case, smallest.symptom.at))
-    finally:
-        trial.close()
     assert len(found) == 1
 
 
@@ -215,15 +199,12 @@ def test_a_script_shows_the_error_with_the_engine_alone(
 
     (spec,) = provide_all(parse_specs([engine]))
     token = b"}}" if kind == "mask_consume_mismatch" else b""
-    trial = Trial(spec, InProcessJudge(), load_catalogue())
-    trial.change(spec, token)
     case = ErrorCase(engine, kind, json.dumps(schema), text, token, text.find(token or text))
-    try:
+    with closing(Trial(spec, InProcessJudge(), load_catalogue())) as trial:
+        trial.change(spec, token)
         shown = trial.reproduce(case)
         assert shown is not None
         assert shown.class_ == "bug"
-    finally:
-        trial.close()
     at = {"at": shown.at, "keyword": shown.keyword}
     found = bug(engine, version=trial.info.version, options={"config": "spec"}, error=case, **at)
     file = tmp_path / "bug.py"

@@ -77,13 +77,6 @@ def test_ends_at_the_smallest_schema_and_text():
     assert found.case.text == b"0"
 
 
-def test_comes_to_one_bug_from_wherever_it_starts():
-    elsewhere = {"items": {"type": "integer", "minimum": -4, "title": "a number"}}
-    one, _ = shrunk()
-    other, _ = shrunk(elsewhere, b"[ 1, -77 ]")
-    assert bug_id(one.case, one.symptom.at) == bug_id(other.case, other.symptom.at)
-
-
 def test_another_rule_is_another_bug():
     text = TEXT.replace(b'"tea"', b'"' + b"t" * 41 + b'"').replace(b" 3,", b" 30,")
     one, _ = shrunk()

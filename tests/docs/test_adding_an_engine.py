@@ -14,6 +14,7 @@ import pytest
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.command import ROOT, STUDY, maskcourt
 
+ALONE = ("--lanes", 1, "--ahead", 0, "--shrink-budget", 0)
 PAGE = (ROOT / "docs" / "adding-an-engine.md").read_text("utf-8")
 
 
@@ -59,20 +60,7 @@ def test_a_verification_says_what_it_keeps(page):
 def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
     (command,) = re.findall(r"^    maskcourt (bench .*)$", PAGE, re.MULTILINE)
     byte_vocabulary([b"12", b", ", b"[1"], [b"<pad>"]).save(page / "bytes")
-    done = maskcourt(
-        *(
-            *shlex.split(command),
-            "--vocabulary",
-            "bytes",
-            "--lanes",
-            1,
-            "--ahead",
-            0,
-            "--shrink-budget",
-            0,
-        ),
-        cwd=page,
-    )
+    done = maskcourt(*shlex.split(command), "--vocabulary", "bytes", *ALONE, cwd=page)
     assert done.returncode == 0, done.stderr
     by_case = maskcourt("tally", "runs/tiny", "--by", "case", "--json", cwd=page)
     engine, accepted = "tiny:TinyEngine", "false_acceptance"
@@ -112,17 +100,7 @@ def test_an_installed_package_registers_it(page, vocabulary_file):
     assert done.returncode == 0, done.stdout + done.stderr
     done = maskcourt(
         *("bench", "-e", "tiny,llguidance", "--cases", page / "tiny.jsonl", "--id", "colours"),
-        *(
-            "--vocabulary",
-            vocabulary_file,
-            "--lanes",
-            1,
-            "--ahead",
-            0,
-            "--shrink-budget",
-            0,
-            *STUDY,
-        ),
+        *("--vocabulary", vocabulary_file, *ALONE, *STUDY),
         *("--out", page / "runs" / "by_name", "--json"),
         **there,
     )

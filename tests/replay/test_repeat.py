@@ -86,228 +86,133 @@ def again(tmp_path):
     def write_and_replay(write, schema, *engines, value="ab"):
         book = Book("one", schema, value)
         write(book)
-        directory = tmp_path / str(len(list(tmp_path.iterdir())))
-        directory.mkdir()
-        return told(replayed(directory, [book], engines))
+        return told(replayed(tmp_path, [book], engines))
 
     return write_and_replay
 
 
-@pytest.mark.parametrize(
-    ("kind", "completion", "schema", "difference"),
-    [
-        ("false_acceptance", b'y"', EXTRA, ""),
-        ("false_acceptance", b'z"', EXTRA, "AcceptsExtra allows 2 of 5 tokens"),
-        # the last token, the end of sequence, is looked at like any other
-        ("false_acceptance", b"y", EXTRA, "AcceptsExtra allows 3 of 4 tokens"),
-        ("false_acceptance", b'y"', {"enum": ["ab", "xy"]}, "the validators say valid"),
-        ("contested", b'y"', EXTRA, "the validators say invalid"),
-    ],
-)
-def test_acceptances(again, kind, completion, schema, difference):
+def walked(kind, engine, before, token, completion=None, accepter=None, *, end=True, reason=""):
+    """What writes a verdict of a walk, and the engines that it is about."""
+
     def write(book):
-        about = ("AcceptsExtra", b'"', b"x", book.completion(completion), "AcceptsExtra")
-        book.verdict(kind, *about)
+        number = -1 if completion is None else book.completion(completion, end=end)
+        by = accepter.__name__ if accepter else ""
+        book.verdict(kind, engine.__name__, before, token, number, by, reason=reason)
 
-    assert again(write, schema, AcceptsExtra) == [difference]
-
-
-def test_what_is_contested(again):
-    def twice(book):
-        completion = book.completion(b'"a": 1, "a": 2}')
-        book.verdict("contested", "AllowsEverything", b"", b"{", completion, "AllowsEverything")
-
-    assert again(twice, EXTRA, AllowsEverything) == [""]
+    return write, [one for one in dict.fromkeys((accepter, engine)) if one]
 
 
+def accepted(completion, kind="false_acceptance"):
+    return walked(kind, AcceptsExtra, b'"', b"x", completion, AcceptsExtra)
+
+
+def rejected(engine, accepter):
+    return walked("false_rejection", engine, b'"a', b"b", b'"', accepter)
+
+
+def dead(engine, completion=b"a", *rest, end=False, **reason):
+    return walked("dead_end", engine, b"", b'"', completion, *rest, end=end, **reason)
+
+
+def lies(engine):
+    return walked("mask_consume_mismatch", engine, b'"', b"a", b"b", end=False)
+
+
+def repeated(engine, before, text, times):
+    return walked("unbounded_repetition", engine, before, text, text * (times - 1), end=False)
+
+
+def fed(kind, engine, text, consumed, token=-1):
+    """What writes a verdict of an instance, and its engine."""
+
+    def write(book):
+        book.instance_verdict(kind, engine.__name__, book.instance(text), consumed, token)
+
+    return write, [engine]
+
+
+PLAIN = {"enum": ["ab"]}
 TOO_LATE = {**FORBIDDEN, "x-forbidden": [['"', "a"]]}
 INVALID = {"enum": ["cd"], "x-extra": ['"ab"'], "x-forbidden": []}
+HONEST = {**FORBIDDEN, "x-forbidden": []}
+CLOSED = {"reason": "no_end_within_limit", "end": True}
+TWICE = (b"", b"{", b'"a": 1, "a": 2}', AllowsEverything)
 LYING = "the mask of ConsumeLies allows the token, which is then not consumed"
+AGREES = "mask and consumption of ForbidsOne agree: the last token is forbidden"
+OPEN = "it is not so that no way of Enumerator there leads to an end"
+OTHER_REASON = "the text is invalid, but not because it is not json"
+OTHER_TEXT = "what is repeated is neither white space nor digits alone"
+
+REPEATED = [
+    (accepted(b'y"'), EXTRA, ""),
+    (accepted(b'z"'), EXTRA, "AcceptsExtra allows 2 of 5 tokens"),
+    # the last token, the end of sequence, is looked at like any other
+    (accepted(b"y"), EXTRA, "AcceptsExtra allows 3 of 4 tokens"),
+    (accepted(b'y"'), {"enum": ["ab", "xy"]}, "the validators say valid"),
+    (accepted(b'y"', "contested"), EXTRA, "the validators say invalid"),
+    (walked("contested", AllowsEverything, *TWICE), EXTRA, ""),
+    (rejected(ForbidsOne, Enumerator), FORBIDDEN, ""),
+    (rejected(ForbidsOne, Enumerator), TOO_LATE, "ForbidsOne allows 1 tokens, not exactly 2"),
+    (rejected(Enumerator, AcceptsExtra), INVALID, "Enumerator allows 1 tokens, not exactly 2"),
+    (rejected(ConsumeLies, Enumerator), FORBIDDEN, LYING),
+    (rejected(Enumerator, Enumerator), FORBIDDEN, "Enumerator allows 3 tokens, not exactly 2"),
+    (rejected(ForbidsOne, ForbidsOne), FORBIDDEN, "ForbidsOne allows 2 of 5 tokens"),
+    (walked("never_stops", NeverStops, b'"ab"', EOS, b"", Enumerator, end=False), PLAIN, ""),
+    (walked("never_stops", NeverStops, b'"ab"', EOS), PLAIN, ""),
+    (walked("never_stops", Enumerator, b'"ab"', EOS), PLAIN,
+     "Enumerator allows 5 tokens, not exactly 4"),
+    (walked("never_stops", NeverStops, b'"a', EOS), PLAIN, "the validators say invalid"),
+    (walked("stops_too_early", AcceptsExtra, b'"a', EOS, None, AcceptsExtra), EXTRA, ""),
+    (walked("stops_too_early", AcceptsExtra, b'"a', EOS, None, AcceptsExtra),
+     {**EXTRA, "x-extra": []}, "AcceptsExtra allows 2 of 3 tokens"),
+    (walked("stops_too_early", AcceptsExtra, b'"cd"', EOS), {**PLAIN, "x-extra": ['"cd"']},
+     OTHER_REASON, "cd"),
+    (dead(ForbidsOne), FORBIDDEN, ""),
+    (walked("dead_end", ForbidsOne, b'"', b"a"), FORBIDDEN, ""),
+    (dead(ForbidsOne), {**FORBIDDEN, "enum": ["ab", "ac"]},
+     "the mask of ForbidsOne is not empty there"),
+    (dead(ForbidsOne), {"enum": ["cd"], "x-forbidden": []}, "ForbidsOne allows 1 of 2 tokens"),
+    (dead(ForbidsOne, b'ab"', Enumerator, **CLOSED), {**FORBIDDEN, **PLAIN}, ""),
+    (dead(Enumerator, b'ab"', Enumerator, **CLOSED), {**FORBIDDEN, **PLAIN}, OPEN),
+    (lies(MaskLies), FORBIDDEN, ""),
+    (lies(ConsumeLies), FORBIDDEN, ""),
+    (lies(ForbidsOne), FORBIDDEN, AGREES),
+    (lies(Enumerator), FORBIDDEN, "Enumerator allows 3 tokens, not exactly 2"),
+    (repeated(Dawdler, b"", b" ", LIMIT), PLAIN, ""),
+    (repeated(Dawdler, b"", b" ", LIMIT - 1), PLAIN,
+     f"only {LIMIT - 1} tokens are repeated, not {LIMIT}"),
+    (repeated(Enumerator, b'"', b"a", LIMIT), {"enum": ["a" * LIMIT]}, OTHER_TEXT, "a" * LIMIT),
+    (fed("false_acceptance", AcceptsExtra, b'"xy"', 5), EXTRA, ""),
+    (fed("false_acceptance", AcceptsExtra, b'"xy"', 5), PLAIN, "AcceptsExtra allows 1 of 5 tokens"),
+    (fed("false_acceptance", AcceptsExtra, b'"xy"', 5), {"enum": ["ab", "xy"]},
+     "the validators say valid"),
+    (fed("false_rejection", ForbidsOne, b'"ab"', 2, ord("b")), FORBIDDEN, ""),
+    (fed("false_rejection", ForbidsOne, b'"ab"', 2, ord("b")), HONEST,
+     "ForbidsOne allows 3 tokens, not exactly 2"),
+    (fed("never_stops", NeverStops, b'"ab"', 4, EOS), PLAIN, ""),
+    (fed("mask_consume_mismatch", MaskLies, b'"ab"', 2, ord("b")), FORBIDDEN, ""),
+]  # fmt: skip
+"""A verdict, the schema under which it is repeated, what differs, and the text that was walked."""
 
 
-@pytest.mark.parametrize(
-    ("engine", "accepter", "schema", "difference"),
-    [
-        (ForbidsOne, Enumerator, FORBIDDEN, ""),
-        (ForbidsOne, Enumerator, TOO_LATE, "ForbidsOne allows 1 tokens, not exactly 2"),
-        (Enumerator, AcceptsExtra, INVALID, "Enumerator allows 1 tokens, not exactly 2"),
-        (ConsumeLies, Enumerator, FORBIDDEN, LYING),
-        (Enumerator, Enumerator, FORBIDDEN, "Enumerator allows 3 tokens, not exactly 2"),
-        (ForbidsOne, ForbidsOne, FORBIDDEN, "ForbidsOne allows 2 of 5 tokens"),
-    ],
-)
-def test_rejections(again, engine, accepter, schema, difference):
-    def write(book):
-        about = (engine.__name__, b'"a', b"b", book.completion(b'"'), accepter.__name__)
-        book.verdict("false_rejection", *about)
-
-    assert again(write, schema, *dict.fromkeys((accepter, engine))) == [difference]
+@pytest.mark.parametrize(("verdict", "schema", "difference", "value"), [
+    (*one, "ab")[:4] for one in REPEATED
+])  # fmt: skip
+def test_a_verdict_comes_out_again_or_what_differs_is_said(
+    again, verdict, schema, difference, value
+):
+    write, engines = verdict
+    assert again(write, schema, *engines, value=value) == [difference]
 
 
-class TestEnds:
-    def test_never_come_though_another_engine_allows_them(self, again):
-        def write(book):
-            book.verdict(
-                *("never_stops", "NeverStops", b'"ab"', EOS),
-                book.completion(b"", end=False),
-                "Enumerator",
-            )
-
-        assert again(write, {"enum": ["ab"]}, Enumerator, NeverStops) == [""]
-
-    def test_never_come_anywhere(self, again):
-        def write(book):
-            book.verdict("never_stops", "NeverStops", b'"ab"', EOS)
-            book.verdict("never_stops", "Enumerator", b'"ab"', EOS)
-            book.verdict("never_stops", "NeverStops", b'"a', EOS)
-
-        assert again(write, {"enum": ["ab"]}, Enumerator, NeverStops) == [
-            "",
-            "Enumerator allows 5 tokens, not exactly 4",
-            "the validators say invalid",
-        ]
-
-    def test_never_come_but_for_another_one(self, tmp_path):
-        """With two tokens that end a text, forbidding one of them is no error of this kind."""
-        plain = byte_vocabulary([], [b"<other>"])
-        vocabulary = type(plain).from_tokens("two", plain.tokens, [256, 257], [256, 257])
-        book = Book("one", {"enum": ["ab"]}, "ab", vocabulary)
-        book.verdict("never_stops", "OneEnd", b'"ab"', vocabulary.eos_ids[1])
-        (difference,) = told(replayed(tmp_path, [book], [OneEnd]))
-        assert difference == "OneEnd allows another end of sequence there"
-
-    def test_come_too_early(self, again):
-        def write(book):
-            book.verdict("stops_too_early", "AcceptsExtra", b'"a', EOS, accepter="AcceptsExtra")
-
-        assert again(write, EXTRA, AcceptsExtra) == [""]
-        without = {**EXTRA, "x-extra": []}
-        assert again(write, without, AcceptsExtra) == ["AcceptsExtra allows 2 of 3 tokens"]
-
-    def test_come_behind_a_value_that_is_whole_but_wrong(self, again):
-        def write(book):
-            book.verdict("stops_too_early", "AcceptsExtra", b'"cd"', EOS)
-
-        schema = {"enum": ["ab"], "x-extra": ['"cd"']}
-        assert again(write, schema, AcceptsExtra, value="cd") == [
-            "the text is invalid, but not because it is not json"
-        ]
-
-
-class TestDeadEnds:
-    def write(self, book):
-        book.verdict("dead_end", "ForbidsOne", b"", b'"', book.completion(b"a", end=False))
-
-    def test_have_an_empty_mask(self, again):
-        assert again(self.write, FORBIDDEN, ForbidsOne) == [""]
-
-    def test_may_be_right_behind_the_token(self, again):
-        def write(book):
-            book.verdict("dead_end", "ForbidsOne", b'"', b"a")
-
-        assert again(write, FORBIDDEN, ForbidsOne) == [""]
-
-    def test_have_no_way_out(self, again):
-        more = {**FORBIDDEN, "enum": ["ab", "ac"]}
-        assert again(self.write, more, ForbidsOne) == ["the mask of ForbidsOne is not empty there"]
-
-    def test_must_be_reached(self, again):
-        schema = {"enum": ["cd"], "x-forbidden": []}
-        assert again(self.write, schema, ForbidsOne) == ["ForbidsOne allows 1 of 2 tokens"]
-
-    def test_may_have_ways_that_all_lead_nowhere(self, again):
-        def write(book):
-            about = {"accepter": "Enumerator", "reason": "no_end_within_limit"}
-            completion = book.completion(b'ab"')
-            for engine in ("ForbidsOne", "Enumerator"):
-                book.verdict("dead_end", engine, b"", b'"', completion, **about)
-
-        schema = {"enum": ["ab"], "x-forbidden": [['"a', "b"]]}
-        assert again(write, schema, Enumerator, ForbidsOne) == [
-            "",
-            "it is not so that no way of Enumerator there leads to an end",
-        ]
-
-
-class TestLies:
-    def write(self, engine):
-        return lambda book: book.verdict(
-            "mask_consume_mismatch", engine, b'"', b"a", book.completion(b"b", end=False)
-        )
-
-    def test_the_mask_forbids_what_is_consumed(self, again):
-        assert again(self.write("MaskLies"), FORBIDDEN, MaskLies) == [""]
-
-    def test_the_mask_allows_what_is_not_consumed(self, again):
-        assert again(self.write("ConsumeLies"), FORBIDDEN, ConsumeLies) == [""]
-
-    def test_mask_and_consumption_agree(self, again):
-        assert again(self.write("ForbidsOne"), FORBIDDEN, ForbidsOne) == [
-            "mask and consumption of ForbidsOne agree: the last token is forbidden"
-        ]
-        assert again(self.write("Enumerator"), FORBIDDEN, Enumerator) == [
-            "Enumerator allows 3 tokens, not exactly 2"
-        ]
-
-
-class TestUnfinishable:
-    def write(self, times, text=b" "):
-        return lambda book: book.verdict(
-            "unbounded_repetition",
-            "Dawdler",
-            b"",
-            text,
-            book.completion(text * (times - 1), end=False),
-        )
-
-    def test_for_as_many_tokens_as_a_roll_out_may_have(self, again):
-        assert again(self.write(LIMIT), {"enum": ["ab"]}, Dawdler) == [""]
-
-    def test_not_for_fewer(self, again):
-        assert again(self.write(LIMIT - 1), {"enum": ["ab"]}, Dawdler) == [
-            f"only {LIMIT - 1} tokens are repeated, not {LIMIT}"
-        ]
-
-    def test_not_by_other_text(self, again):
-        schema = {"enum": ["a" * LIMIT]}
-
-        def write(book):
-            book.verdict(
-                *("unbounded_repetition", "Enumerator", b'"', b"a"),
-                book.completion(b"a" * (LIMIT - 1), end=False),
-            )
-
-        assert again(write, schema, Enumerator, value="a" * LIMIT) == [
-            "what is repeated is neither white space nor digits alone"
-        ]
-
-
-class TestInstances:
-    def write(self, kind, engine, text, consumed, token=-1):
-        return lambda book: book.instance_verdict(
-            kind, engine, book.instance(text), consumed, token
-        )
-
-    def test_an_invalid_one_that_is_accepted_to_its_end(self, again):
-        write = self.write("false_acceptance", "AcceptsExtra", b'"xy"', 5)
-        assert again(write, EXTRA, AcceptsExtra) == [""]
-        assert again(write, {"enum": ["ab"]}, AcceptsExtra) == ["AcceptsExtra allows 1 of 5 tokens"]
-        schema = {"enum": ["ab", "xy"]}
-        assert again(write, schema, AcceptsExtra) == ["the validators say valid"]
-
-    def test_a_valid_one_that_is_refused(self, again):
-        write = self.write("false_rejection", "ForbidsOne", b'"ab"', 2, ord("b"))
-        assert again(write, FORBIDDEN, ForbidsOne) == [""]
-        honest = {**FORBIDDEN, "x-forbidden": []}
-        assert again(write, honest, ForbidsOne) == ["ForbidsOne allows 3 tokens, not exactly 2"]
-
-    def test_a_valid_one_behind_which_no_end_comes(self, again):
-        write = self.write("never_stops", "NeverStops", b'"ab"', 4, EOS)
-        assert again(write, {"enum": ["ab"]}, NeverStops) == [""]
-
-    def test_one_that_finds_a_mask_lying(self, again):
-        write = self.write("mask_consume_mismatch", "MaskLies", b'"ab"', 2, ord("b"))
-        assert again(write, FORBIDDEN, MaskLies) == [""]
+def test_of_two_ends_one_that_is_allowed_is_enough(tmp_path):
+    """With two tokens that end a text, forbidding one of them is no error of this kind."""
+    plain = byte_vocabulary([], [b"<other>"])
+    vocabulary = type(plain).from_tokens("two", plain.tokens, [256, 257], [256, 257])
+    book = Book("one", PLAIN, "ab", vocabulary)
+    book.verdict("never_stops", "OneEnd", b'"ab"', vocabulary.eos_ids[1])
+    (difference,) = told(replayed(tmp_path, [book], [OneEnd]))
+    assert difference == "OneEnd allows another end of sequence there"
 
 
 class TestSamples:
@@ -368,13 +273,9 @@ class TestEngines:
             again(self.write, EXTRA, AcceptsExtra)
 
     def test_validators_that_refuse_the_schema(self, again):
-        def write(book):
-            book.verdict(
-                *("false_acceptance", "AllowsEverything", b"", b"1"),
-                *(book.completion(b""), "AllowsEverything"),
-            )
-
-        (difference,) = again(write, {"type": "nonsense"}, AllowsEverything, value=1)
+        about = (AllowsEverything, b"", b"1", b"", AllowsEverything)
+        write, engines = walked("false_acceptance", *about)
+        (difference,) = again(write, {"type": "nonsense"}, *engines, value=1)
         assert difference.startswith("the validators refuse the schema: ")
 
 

@@ -36,7 +36,7 @@ def shown(run: RunDirectory, name: str) -> dict:
 
 @pytest.mark.processes
 class TestObject:
-    def test_holds_all_that_repeating_needs(self, run):
+    def test_holds_all_that_repeating_needs_and_who_says_what(self, run):
         witness = shown(run, "0")
         assert json.loads(witness["schema"]) == SCHEMA
         assert witness["consumed"] == {"ids": [34, 97], "text": '"a', "hex": b'"a'.hex()}
@@ -47,27 +47,21 @@ class TestObject:
         assert list(witness["engines"]) == list(ENGINES)
         assert witness["engines"]["one:A"]["packages"]
 
-    def test_says_what_it_is_about(self, run):
-        witness = shown(run, "0")
         assert (witness["kind"], witness["engine"]) == ("false_rejection", "two:B")
         assert (witness["case"], witness["walk"], witness["position"]) == ("a case", 0, 2)
         assert witness["place"] == "here"
         assert witness["why"]["keyword"] == "enum"
-
-    def test_says_who_allowed_and_who_forbade(self, run):
-        witness = shown(run, "0")
         assert witness["allowed_by"] == ["one:A", "three:C"]
         assert (witness["forbidden_by"], witness["accepter"]) == (["two:B"], "one:A")
-        alone = shown(run, "1")
-        assert (alone["allowed_by"], alone["forbidden_by"]) == (["one:A"], [])
-
-    def test_says_what_each_validator_says(self, run):
-        said = shown(run, "0")["validators"]
+        said = witness["validators"]
         assert said["verdict"] == "valid"
         assert said["jsonschema"]["valid"] is said["jsonschema-rs"]["valid"] is True
 
-        early = shown(run, "1")["validators"]
-        assert (early["verdict"], early["reason"]) == ("invalid", "not_json")
+    def test_of_a_verdict_without_a_dispute_or_a_ruling(self, run):
+        early = shown(run, "1")
+        assert (early["allowed_by"], early["forbidden_by"]) == (["one:A"], [])
+        said = early["validators"]
+        assert (said["verdict"], said["reason"]) == ("invalid", "not_json")
         assert shown(run, "2")["validators"] is None, "nothing rests on one"
 
     def test_of_an_instance(self, run):

@@ -16,7 +16,7 @@ from harness.verdict_kinds import BUG
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
 from harness.versions.sides import sides
 from tests.buglists import bug
-from tests.command import STUDY, maskcourt
+from tests.command import STUDY, finished_run, maskcourt
 
 OLD, NEWER = "tests.planted:Forgetful", "llguidance"
 CASES = [
@@ -65,14 +65,7 @@ def test_builds_of_one_version_are_two_sides(tmp_path):
 def run(vocabulary_file, tmp_path_factory):
     """A finished run of an engine beside one that forgets two keywords."""
     directory = tmp_path_factory.mktemp("changes")
-    cases = directory / "cases.jsonl"
-    cases.write_text("".join(json.dumps(one) + "\n" for one in CASES))
-    done = maskcourt(
-        "bench", "--cases", cases, "-e", f"{NEWER},{OLD}", "--out", directory / "run",
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--shrink-budget", 0, "--json", *STUDY,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return directory / "run"
+    return finished_run(directory, CASES, f"{NEWER},{OLD}", vocabulary_file, *STUDY)
 
 
 @pytest.mark.processes
