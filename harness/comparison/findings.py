@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from harness.validators.judge import UNDECIDED, Ruling
 from harness.verdict_kinds import MAIN_KINDS, OPEN, WRONG_BITS
 from harness.workers.outcomes import ADAPTER_FAULTS
 
@@ -69,16 +70,8 @@ class Completion:
     origin: str
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What the validators say of a completion; why it is open, or ``not_json``, is the `reason`."""
-
-    reason: str = ""
-    keyword: str = ""
-    schema_pointer: str = ""
-    instance_pointer: str = ""
-    jsonschema: str = ""
-    jsonschema_rs: str = ""
+NO_RULING: Final = Ruling(UNDECIDED, "")
+"""Of a completion that nobody was asked about."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +123,7 @@ class Findings:
     evidence_number: npt.NDArray[np.int32]
     refused_at: npt.NDArray[np.int32]
     completions: list[Completion] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=lambda: [Evidence()])
+    evidence: list[Ruling] = field(default_factory=lambda: [NO_RULING])
     flaws: list[Flaw] = field(default_factory=list)
     valid_completion_exonerates: bool = True
     """See `judge`; the rule of the resolver."""
@@ -160,13 +153,13 @@ class Findings:
             np.full(shape, -1, dtype=np.int32),
         )
 
-    def explain(self, row: int, columns: npt.NDArray[Any], evidence: Evidence) -> None:
+    def explain(self, row: int, columns: npt.NDArray[Any], evidence: Ruling) -> None:
         """Note what the validators said of entries."""
         if evidence not in self.evidence:
             self.evidence.append(evidence)
         self.evidence_number[row, columns] = self.evidence.index(evidence)
 
-    def evidence_of(self, row: int, column: int) -> Evidence:
+    def evidence_of(self, row: int, column: int) -> Ruling:
         """What the validators said of one entry."""
         return self.evidence[int(self.evidence_number[row, column])]
 

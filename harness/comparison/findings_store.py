@@ -20,14 +20,16 @@ from harness.comparison.attempts import (
     Columns,
     Numbers,
 )
-from harness.comparison.findings import ENDED, Completion, Evidence, Findings, Flaw, Status
+from harness.comparison.findings import ENDED, Completion, Findings, Flaw, Status
 from harness.comparison.walk import Position
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED
 from harness.inputs.vocabulary import Vocabulary
-from harness.validators.judge import INVALID, SUSPECT, UNDECIDED, VALID, Ruling
+from harness.validators.judge import CONTESTED, INVALID, SUSPECT, UNDECIDED, VALID, Ruling
 
 _WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
+_LEFT_WITH = {INVALID: Status.INVALID, UNDECIDED: Status.UNDECIDED}
+"""What an entry is left with where no completion was valid, by verdict."""
 
 
 class FindingsStore:
@@ -195,10 +197,13 @@ class FindingsStore:
         self.findings.completion[row, proven] = -1
 
     def _settle(self, row: int, columns: Columns, numbers: npt.NDArray[Any], of: Ruling) -> None:
-        status, evidence = _question_left(of)
+        status = _LEFT_WITH.get(of.verdict, Status.CONTESTED)
+        if status == Status.CONTESTED:
+            # valid in the end where the fast validator said invalid: the two differ
+            of = of._replace(reason=of.reason or "validators_differ")
         self.findings.status[row, columns] = status
         self.findings.completion[row, columns] = numbers
-        self.findings.explain(row, columns, evidence)
+        self.findings.explain(row, columns, of)
 
     def _contest_reserved(self) -> None:
         """Reserved tokens other than the end have no bytes in the output that all agree on.
@@ -211,25 +216,4 @@ class FindingsStore:
         for row, one in enumerate(self.findings.accepts & reserved[None, :]):
             columns = np.flatnonzero(one)
             self.findings.status[row, columns] = Status.CONTESTED
-            self.findings.explain(row, columns, Evidence("reserved_token"))
-
-
-def _question_left(ruling: Ruling) -> tuple[Status, Evidence]:
-    """What an entry is left with where no completion was valid."""
-    reason = ruling.reason
-    if ruling.verdict == INVALID:
-        status = Status.INVALID
-    elif ruling.verdict == UNDECIDED:
-        status = Status.UNDECIDED
-    else:
-        # valid in the end where the fast validator said invalid: the two differ
-        status, reason = Status.CONTESTED, reason or "validators_differ"
-    evidence = Evidence(
-        reason,
-        ruling.keyword,
-        ruling.schema_pointer,
-        ruling.instance_pointer,
-        ruling.jsonschema,
-        ruling.jsonschema_rs,
-    )
-    return status, evidence
+            self.findings.explain(row, columns, Ruling(CONTESTED, "reserved_token"))

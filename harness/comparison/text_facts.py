@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from harness.comparison.findings import Evidence
 from harness.explain.attribution import GoverningKeyword
 from harness.jsontext.pointers import follow, steps
 from harness.jsontext.spans import ValueSpan, root_of
@@ -69,7 +68,7 @@ class TextFacts:
         kinds: Sequence[str],
         categories: Sequence[str],
         details: Sequence[str],
-        reasons: Sequence[GoverningKeyword | Evidence | Ruling],
+        reasons: Sequence[GoverningKeyword | Ruling],
         text: Callable[[int], bytes],
     ) -> tuple[list[bool], list[str]]:
         """Of verdicts: whether each breaks `format` alone, and how its number is spelt.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.fed_texts import FedText, TextVerdict, conclude
-from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
+from harness.comparison.findings import CODES, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.engines.text_probe import Probed
@@ -22,7 +22,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import START, advance, place_of
 from harness.jsontext.pointers import typed_steps
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, Words
-from harness.validators.judge import VERDICTS
+from harness.validators.judge import VERDICTS, Ruling
 from harness.verdict_kinds import (
     CHALLENGER,
     FALSE_ACCEPTANCE,
@@ -91,7 +91,7 @@ class VerdictNotes:
         categories, places_, keywords, governing = self._attributed(position, tokens, refused_at)
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
-        reasons: list[GoverningKeyword | Evidence] = [*keywords, *evidence]
+        reasons: list[GoverningKeyword | Ruling] = [*keywords, *evidence]
         governed = np.isin(kind.codes, [kinds.index(one) for one in _GOVERNED])
         attributed = np.where(governed, governing, len(keywords) + ruled)
         details = Words(governing, [one.detail for one in keywords])

@@ -14,7 +14,6 @@ from harness.comparison.findings import (
     ENDED,
     FAILED,
     Completion,
-    Evidence,
     Findings,
     Flaw,
     Status,
@@ -23,11 +22,12 @@ from harness.comparison.findings import (
     witnessed,
 )
 from harness.completion.rollout import ROLLOUT_OUTCOMES
+from harness.validators.judge import CONTESTED, INVALID, Ruling
 from harness.workers.outcomes import ADAPTER_FAULTS, AdapterFault, Failure
 
 TOKEN = 65
-FAULT = Evidence("", "enum", "/enum", "/0")
-OPEN = Evidence("duplicate_keys")
+FAULT = Ruling(INVALID, "", "enum", "/enum", "/0")
+OPEN = Ruling(CONTESTED, "duplicate_keys")
 UNRESOLVED = sorted(set(Status) - set(list(Status)[:4]))
 BY_ACCEPTER = {
     Status.NOT_ASKED: None,
@@ -175,7 +175,7 @@ class TestTheEndOfGeneration:
         findings = findings_of(*entries, eos_ids=(TOKEN,))
         for row, entry in enumerate(entries):
             if entry is I:
-                findings.explain(row, np.array([0]), Evidence(reason))
+                findings.explain(row, np.array([0]), Ruling(INVALID, reason))
         return [one[1:3] for one in listed(findings, clears=True)]
 
     def test_forbidden_behind_a_valid_value(self):
