@@ -431,19 +431,10 @@ def _departure(
         versions = SpecifierSet(table["versions"])
     except InvalidSpecifier as error:
         raise InputError(f"{where} has bad versions: {error}") from error
-    return Departure(
-        table["id"],
-        table["behaviour"],
-        table["class"],
-        table["engine"],
-        versions,
-        tuple(table.get("options", ())),
-        table["from"],
-        table["source_kind"],
-        table["source"],
-        table["says"],
-        tuple(_rule(table, rule, where, warnings) for rule in table["when"]),
-    )
+    words = {f"{name}_" if name in ("class", "from") else name: one for name, one in table.items()}
+    when = tuple(_rule(table, rule, where, warnings) for rule in table["when"])
+    options = tuple(table.get("options", ()))
+    return Departure(**words | {"versions": versions, "options": options, "when": when})
 
 
 def _rule(

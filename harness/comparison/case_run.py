@@ -12,7 +12,7 @@ from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk
 from harness.comparison.challenger import Challenges
 from harness.comparison.distrust import Distrusted
-from harness.comparison.fed_texts import prepare, reference_problem
+from harness.comparison.fed_texts import reference_problem
 from harness.comparison.flaws import Probes
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
 from harness.comparison.resolvers import Resolver
@@ -254,10 +254,10 @@ class RunningCase:
         if self.fed is None:
             tools, rules = self.tools, self.tools.rules
             self.step()
-            of_text = (tools.vocabulary, tools.canonical)
-            texts = CaseTexts(tools.panel, tools.judge, *of_text, proofs, self.failed)
+            of_text = (tools.vocabulary, tools.canonical, proofs)
+            texts = CaseTexts(tools.panel, tools.judge, *of_text, self.failed)
             with self.notes.cost("instances"):
-                own = prepare(self.case, rules.style, *of_text, tools.judge)
+                own = texts.prepare(self.case, rules.style)
                 texts.feed_instances(own, compiled)
                 # Apart: an engine that fails over a made text has been fed with the case's own.
                 self.step()

@@ -12,12 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from harness.engines.text_probe import Probed
-from harness.inputs.canonical_tokens import Canonical
-from harness.inputs.cases import Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import START, advance
 from harness.validators import judge as rulings
-from harness.validators.judge import Judge, Ruling
+from harness.validators.judge import Ruling
 
 
 @dataclass(frozen=True)
@@ -53,32 +51,6 @@ class TextVerdict:
     consumed: int = -1
     token: int = -1
     refused_at: int = -1
-
-
-def prepare(
-    case: Case,
-    style: str,
-    vocabulary: Vocabulary,
-    canonical: Canonical | None,
-    judge: Judge,
-) -> list[FedText]:
-    """The case's instances, valid ones first, with what the validators say of them."""
-    labelled = [("valid", styled(one, style)) for one in case.valid]
-    labelled += [("invalid", styled(one, style)) for one in case.invalid]
-    ruled = judge.judge([text for _, text in labelled])
-    return [
-        in_canonical_tokens(label, text, ruling, vocabulary, canonical)
-        for (label, text), ruling in zip(labelled, ruled, strict=True)
-    ]
-
-
-def in_canonical_tokens(
-    label: str, text: bytes, ruling: Ruling, vocabulary: Vocabulary, canonical: Canonical | None
-) -> FedText:
-    """A text in the tokenizer's own tokens; in some others where the vocabulary has none."""
-    tokens = canonical.tokens(text) if canonical is not None else None
-    encoded = vocabulary.encode_greedy(text) if tokens is None else tokens
-    return FedText(label, text, (*encoded, vocabulary.eos), tokens is not None, ruling)
 
 
 def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:

@@ -65,8 +65,18 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
     That validators die over what is made takes nothing from the case. `given` are valid texts, if
     any are known; `style` holds the arguments of `json.dumps`.
     """
+    maker = ValueMaker(schema)
+    values = maker.values()
     with judge.apart():
-        return _made(judge, schema, given, style)
+        judged = _judged(judge, values, style)
+        found = [(value, one) for value, one in judged if one.ruling.verdict == VALID]
+        valid = _covering(judge, [one for _, one in found])
+        known = [strict_json.parse(text) for text in given[:_BROKEN]]
+        bases = [*(value for value, _ in found), *known][:_BROKEN]
+        each = [violations(maker, schema, value) for value in bases]
+        broken = _judged(judge, distinct(islice(in_turn(each), _MOST_BROKEN)), style)
+        wrong = [one for _, one in (*judged, *broken) if one.ruling.verdict == INVALID]
+        return Made(tuple(valid), tuple(_by_keyword(judge, wrong)), len(values))
 
 
 def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
@@ -74,20 +84,6 @@ def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
     fit = [one for one in ruled if one.ruling.verdict == VALID and len(one.text) <= _FED_ROOM]
     with judge.apart():
         return Made(tuple(_covering(judge, fit))).references()
-
-
-def _made(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]) -> Made:
-    maker = ValueMaker(schema)
-    values = maker.values()
-    judged = _judged(judge, values, style)
-    found = [(value, one) for value, one in judged if one.ruling.verdict == VALID]
-    valid = _covering(judge, [one for _, one in found])
-    known = [strict_json.parse(text) for text in given[:_BROKEN]]
-    bases = [*(value for value, _ in found), *known][:_BROKEN]
-    each = [violations(maker, schema, value) for value in bases]
-    broken = _judged(judge, distinct(islice(in_turn(each), _MOST_BROKEN)), style)
-    wrong = [one for _, one in (*judged, *broken) if one.ruling.verdict == INVALID]
-    return Made(tuple(valid), tuple(_by_keyword(judge, wrong)), len(values))
 
 
 def _judged(

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from harness.comparison.fed_texts import FedText, in_canonical_tokens, label_problem, spelled_out
+from harness.comparison.fed_texts import FedText, label_problem, spelled_out
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
 from harness.engines.requests import Probe
 from harness.engines.text_probe import Probed
 from harness.inputs.canonical_tokens import Canonical
+from harness.inputs.cases import Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.judge import Judge, Ruling
@@ -48,8 +49,17 @@ class CaseTexts:
     samples: list[FedText] = field(default_factory=list)
 
     def in_tokens(self, label: str, text: bytes, ruling: Ruling) -> FedText:
-        """A text in the tokenizer's own tokens, where it has them."""
-        return in_canonical_tokens(label, text, ruling, self.vocabulary, self.canonical)
+        """A text in the tokenizer's own tokens; in some others where the vocabulary has none."""
+        tokens = self.canonical.tokens(text) if self.canonical is not None else None
+        encoded = self.vocabulary.encode_greedy(text) if tokens is None else tokens
+        return FedText(label, text, (*encoded, self.vocabulary.eos), tokens is not None, ruling)
+
+    def prepare(self, case: Case, style: str) -> list[FedText]:
+        """The case's instances, valid ones first, with what the validators say of them."""
+        labelled = [("valid", styled(one, style)) for one in case.valid]
+        labelled += [("invalid", styled(one, style)) for one in case.invalid]
+        ruled = self.judge.judge([text for _, text in labelled])
+        return [self.in_tokens(*one, ruling) for one, ruling in zip(labelled, ruled, strict=True)]
 
     def feed_instances(
         self, texts: Sequence[FedText], engines: Iterable[int], stage: str = ""

@@ -173,23 +173,21 @@ class PlaceAttribution:
         return self._of_piece(token)
 
     def many(
-        self, tokens: Sequence[bytes], *, ends: Sequence[bool] = (), reserved: Sequence[bool] = ()
+        self,
+        tokens: Sequence[bytes],
+        *,
+        ends: Iterable[bool] = repeat(False),
+        reserved: Iterable[bool] = repeat(False),
     ) -> tuple[list[str], list[GoverningKeyword]]:
         """The categories and the governing keywords of many tokens.
 
-        `ends` and `reserved` are as for `governing`, one for each token; empty when none is.
-
-        Raises:
-            ValueError: `ends` or `reserved` is neither empty nor as long as `tokens`.
+        `ends` and `reserved` are as for `governing`, one for each token.
         """
-        if any(len(flags) not in (0, len(tokens)) for flags in (ends, reserved)):
-            raise ValueError("ends and reserved must be empty or as long as tokens")
         word = "key" if self._cursor.mode is Mode.KEY_STRING else "string"
         inside = self.governing(b"a") if self._plain and word == "string" else None
         categories: list[str] = []
         keywords: list[GoverningKeyword] = []
-        flagged = zip(tokens, ends or repeat(False), reserved or repeat(False), strict=False)
-        for token, end, special in flagged:
+        for token, end, special in zip(tokens, ends, reserved, strict=False):
             if self._plain and not (end or special) and _stays_inside(token):
                 categories.append(word)
                 keywords.append(inside or self.governing(token))

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.jsontext.strict_json import keeps_numbers
-from harness.protocol import Mask, allows
+from harness.protocol import allows
 from harness.runs.tables import Rows
 from harness.validators.validate import Validators
 from harness.workers.outcomes import ADAPTER_FAULTS
 from tests import miniatures
-from tests.inprocess import default_options, records
+from tests.inprocess import default_options, mask_of, records
 from tests.miniatures import Enumerator
 from tests.oracle import (
     BARRED,
@@ -83,17 +83,11 @@ def start(trial: Trial, kind: type) -> miniatures.LanguageMatcher:
     return kind(trial.vocabulary, default_options(kind)).compile(trial.case.schema)
 
 
-def mask_of(matcher: miniatures.LanguageMatcher) -> Mask:
-    mask = np.zeros(matcher.vocabulary.words, dtype=np.uint32)
-    matcher.mask(mask)
-    return mask
-
-
 def allowed(trial: Trial, kind: type, tokens: list[int]) -> int:
     """How many of `tokens` a fresh matcher shows in its masks and consumes, from the start."""
     matcher = start(trial, kind)
     for count, token in enumerate(tokens):
-        if not allows(mask_of(matcher), token) or not matcher.consume(token):
+        if not allows(mask_of(matcher, trial.vocabulary), token) or not matcher.consume(token):
             return count
     return len(tokens)
 
@@ -102,14 +96,14 @@ def ways(trial: Trial, kind: type, tokens: list[int]) -> int:
     """How many tokens a fresh matcher shows behind `tokens`."""
     matcher = start(trial, kind)
     assert all(map(matcher.consume, tokens))
-    return int(np.unpackbits(mask_of(matcher).view(np.uint8)).sum())
+    return int(np.unpackbits(mask_of(matcher, trial.vocabulary).view(np.uint8)).sum())
 
 
 def lies(trial: Trial, kind: type, tokens: list[int]) -> bool:
     """Whether a fresh matcher shows the last of `tokens` and refuses it, or the other way round."""
     matcher = start(trial, kind)
     assert all(map(matcher.consume, tokens[:-1]))
-    return allows(mask_of(matcher), tokens[-1]) != matcher.consume(tokens[-1])
+    return allows(mask_of(matcher, trial.vocabulary), tokens[-1]) != matcher.consume(tokens[-1])
 
 
 def opinions(validators: Validators, text: bytes) -> set[bool | None]:

@@ -96,26 +96,24 @@ class TestMaking:
         assert judge.judge([b"1"])[0].jsonschema == "valid"
 
 
+def walked_along_a_made_one(rows):
+    """The row of a case, for which 12 was made."""
+    (found,) = records(rows, "cases")
+    outcome = found["status"], found["references"], found["generated"]
+    assert outcome == ("walked", [b"12"], True)
+    return found
+
+
 class TestWalks:
     def test_a_case_without_instances_is_walked_along_a_made_one(self):
         rows = run_case(ENGINES, case({"enum": [12], "x-extra": ["120"]}), BYTES, MAKING)
-        (found,) = records(rows, "cases")
-        assert (found["status"], found["references"], found["generated"]) == (
-            "walked",
-            [b"12"],
-            True,
-        )
+        walked_along_a_made_one(rows)
         (verdict,) = records(rows, "verdicts")
         assert (verdict["engine"], verdict["kind"]) == ("AcceptsExtra", "false_acceptance")
 
     def test_so_is_one_whose_instances_are_not_valid(self):
         rows = run_case(ENGINES, case({"enum": [12]}, 13), BYTES, MAKING)
-        (found,) = records(rows, "cases")
-        assert (found["status"], found["references"], found["generated"]) == (
-            "walked",
-            [b"12"],
-            True,
-        )
+        found = walked_along_a_made_one(rows)
         assert (
             found["message"] == "the reference 13 is not valid under its schema: enum at its root"
         )
@@ -228,12 +226,7 @@ class TestWalksAlongSamples:
 
     def test_where_nothing_valid_could_be_made(self, monkeypatch):
         rows = self.rows(monkeypatch, samples=4)
-        (found,) = records(rows, "cases")
-        assert (found["status"], found["references"], found["generated"]) == (
-            "walked",
-            [b"12"],
-            True,
-        )
+        walked_along_a_made_one(rows)
         (verdict,) = records(rows, "verdicts")
         assert (verdict["engine"], verdict["kind"]) == ("AcceptsExtra", "false_acceptance")
         assert b"12" in [one["text"] for one in records(rows, "samples")]

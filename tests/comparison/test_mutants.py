@@ -26,6 +26,7 @@ from harness.comparison import (
     json_masks,
     position_resolution,
     samples,
+    text_feeding,
     verdict_record,
 )
 from harness.comparison.fed_texts import FedText
@@ -91,7 +92,7 @@ def fed_otherwise(**change: Callable[[FedText], Any]) -> Patch:
 
         return prepared
 
-    return instead(case_run, "prepare", make)
+    return instead(text_feeding.CaseTexts, "prepare", make)
 
 
 def ruled_as_the_next(
