@@ -36,6 +36,9 @@ from tests.oracle import (
 pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
 
 CLOCKS = ("timings", "costs")
+TWO_ENDS = Vocabulary.from_tokens(
+    "two ends", [*map(bytes, zip(range(256))), b"<eos>", b"<stop>"], [256, 257], [256, 257]
+)
 
 
 def outcome(rows: Rows) -> dict[str, Any]:
@@ -193,16 +196,12 @@ class TestTheEndOfGeneration:
         assert kinds(rows) == {("EndsEarly", "stops_too_early"), ("EndsEarly", "dead_end")}
 
     def test_one_of_several_ids_that_end_generation_is_enough(self):
-        tokens = [*(bytes([value]) for value in range(256)), b"<eos>", b"<stop>"]
-        vocabulary = Vocabulary.from_tokens("two ends", tokens, [256, 257], [256, 257])
-        rows = run_case([Enumerator, EndsInOneWay], case({"const": 1}, 1), vocabulary)
+        rows = run_case([Enumerator, EndsInOneWay], case({"const": 1}, 1), TWO_ENDS)
         assert records(rows, "positions")[-1]["disputed_tokens"] == 1
         assert not rows.count("verdicts")
 
     def test_every_id_that_ends_generation_is_judged(self):
-        tokens = [*(bytes([value]) for value in range(256)), b"<eos>", b"<stop>"]
-        vocabulary = Vocabulary.from_tokens("two ends", tokens, [256, 257], [256, 257])
-        rows = run_case([Enumerator, ForbidsEnd], case({"const": 1}, 1), vocabulary)
+        rows = run_case([Enumerator, ForbidsEnd], case({"const": 1}, 1), TWO_ENDS)
         assert [verdict["token"] for verdict in records(rows, "verdicts")] == [256, 257]
         assert kinds(rows) == {("ForbidsEnd", "never_stops")}
 
