@@ -5,9 +5,9 @@ where a pattern or a length is asked for. Configuration ``spec`` lifts the first
 gives it every character of the vocabulary; all three are settings that the library documents.
 
 Its masks take from milliseconds to seconds, and most of that goes into states that it has been in
-before. So its parser is wrapped (`_State`): two texts after which the library's own state is the
-same have one state here, with one mask, and steps that were taken once are looked up. What is
-allowed is said by the library alone. Times of this engine are those of a library helped along.
+before. So the mask of a state of its parser is kept for all texts after which that is the same
+(`_Fingerprints`). What is allowed is said by the library alone. Times of this engine are those of a
+library helped along.
 
 The library catches its own exceptions, logs them, and then allows the end of generation alone.
 Here they are raised: a user gets half a text, and nobody decided that it may end there.
@@ -23,11 +23,8 @@ given to a parser are overwritten by those of the environment, so they are set o
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from adapters._shared import EndingMatcher
@@ -39,6 +36,7 @@ from harness.protocol import (
     Option,
     Refused,
     allows,
+    copied,
     set_bits,
 )
 
@@ -47,9 +45,6 @@ if TYPE_CHECKING:
 
 _UNLIMITED = 1 << 30
 _BROKEN = "\ufffd"
-_LOGGED = "Unknown LMFormatEnforcer Problem"
-_KEPT = 20_000
-"""States of one schema that are known at a time."""
 
 
 _SCRIPT = """    import json
@@ -112,8 +107,9 @@ class LMFormatEnforcerEngine:
             False,
             vocabulary.size,
         )
-        self._free_text = _FreeText(
-            self._data.tokenizer_tree.json_freetext_tokens, vocabulary.words
+        # it only goes along the tree, and sets the configuration of the parser that it is given
+        self._enforcer = lmformatenforcer.TokenEnforcer(
+            self._data, lmformatenforcer.StringParser("")
         )
         shipped = options["config"] == "shipped"
         spaces = _limit(options, "whitespaces", 12 if shipped else _UNLIMITED)
@@ -138,12 +134,11 @@ class LMFormatEnforcerEngine:
             )
             parser.context.regex_parser_cache = dict(kept)
             parser.config = CharacterLevelParserConfig(**self._settings)
-            states = _States(self._library, self._data, self._vocabulary, self._free_text)
-            start = states.of(parser)
-            states.mask(start)
+            masks = _Masks(self._library, self._enforcer, self._vocabulary)
+            masks.of(parser)
         except Exception as error:
             raise Refused(_told(error)) from error
-        return _Matcher(states, start, self._texts)
+        return _Matcher(masks, parser, self._texts)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """What the library has as the text of each id, in UTF-8.
@@ -158,17 +153,15 @@ class LMFormatEnforcerEngine:
 
 
 class _Matcher(EndingMatcher):
-    """A state of the library's parser, and the bytes that are no character yet."""
+    """The library's parser, which never changes, and the bytes that are no character yet."""
 
-    def __init__(self, states: _States, state: _State, texts: Mapping[int, str]) -> None:
-        self._states = states
-        self._state = state
-        self._texts = texts
+    def __init__(self, masks: _Masks, parser: Any, texts: Mapping[int, str]) -> None:
+        self._masks, self._parser, self._texts = masks, parser, texts
         self._rest = b""
 
     def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library fails, to allow nothing but the end from there."""
-        out[:] = self._states.mask(self._state)
+        out[:] = self._masks.of(self._parser)
 
     def consume(self, token: int) -> bool:
         if self._ended or not self._allows(token):
@@ -179,15 +172,14 @@ class _Matcher(EndingMatcher):
         return True
 
     def clone(self) -> Self:
-        """States are shared and never change."""
-        return copy(self)
+        return copied(self)
 
     def follow(self, tokens: Sequence[int]) -> int:
         """Goes by characters, not by masks.
 
         Where the library fails over a token it is not allowed, here; its mask would be raised.
         """
-        trial = copy(self)
+        trial = self.clone()
         for count, token in enumerate(tokens):
             with suppress(RuntimeError):
                 if trial.consume(token):
@@ -196,157 +188,66 @@ class _Matcher(EndingMatcher):
         return len(tokens)
 
     def _allows(self, token: int) -> bool:
-        """Whether the mask has the bit of a token, by as little of the mask as that needs."""
-        text = self._texts.get(token)
-        state = self._state
-        if text is None:
-            return token in self._states.eos_ids and state.can_end()
+        """Whether the mask has the bit of a token, by characters where the library goes by them."""
+        text, parser = self._texts.get(token), self._parser
         with _raised():
-            if state.mask is None and not state.shortcut_key():
-                return state.takes(text)
-        return allows(self._states.mask(state), token)
+            if text is None:
+                return token in self._masks.eos_ids and bool(parser.can_end())
+            if parser.shortcut_key():
+                return allows(self._masks.of(parser), token)
+            for character in text:
+                if character not in parser.get_allowed_characters():
+                    return False
+                parser = parser.add_character(character)
+        return True
 
     def _advance(self, token: int) -> None:
         """Lead the parser along the characters of a token, and hold back what is none."""
         text = self._texts[token]
         if self._rest or _BROKEN in text:
-            data = self._rest + self._states.tokens[token]
+            data = self._rest + self._masks.tokens[token]
             text = data.decode("utf-8", "replace").rstrip(_BROKEN)
             self._rest = data[_written(data, text) :]
         with _raised():
             for character in text:
-                self._state = self._state.add_character(character)
+                self._parser = self._parser.add_character(character)
 
 
-class _State:
-    """The library's parser after a text, as the library's `TokenEnforcer` asks it."""
+class _Masks:
+    """The masks of one schema, each kept for all texts after which the parser stands alike."""
 
-    __slots__ = ("_allowed", "_states", "config", "mask", "next", "parser")
-
-    def __init__(self, parser: Any, states: _States) -> None:
-        self.parser, self._states = parser, states
-        self.mask: Mask | None = None
-        self.next: dict[str, _State] = {}
-        self._allowed: frozenset[str] | None = None
-
-    def takes(self, text: str) -> bool:
-        """Whether every character is allowed after those before it."""
-        state = self
-        for character in text:
-            if character not in state.get_allowed_characters():
-                return False
-            state = state.add_character(character)
-        return True
-
-    def add_character(self, character: str) -> _State:
-        """The state after a character, whether it is allowed or not."""
-        if character not in self.next:
-            self.next[character] = self._states.of(self.parser.add_character(character))
-        return self.next[character]
-
-    def get_allowed_characters(self) -> frozenset[str]:
-        """A set, where the library has a text with every character in it."""
-        if self._allowed is None:
-            self._allowed = _characters(self.parser.get_allowed_characters())
-        return self._allowed
-
-    def can_end(self) -> bool:
-        """Whether the text may end."""
-        return bool(self.parser.can_end())
-
-    def shortcut_key(self) -> Hashable:
-        """What the library says: whether the state is inside free text."""
-        key: Hashable = self.parser.shortcut_key()
-        return key
-
-    def cache_key(self) -> None:
-        """None: the masks are kept here."""
-
-
-_characters = lru_cache(maxsize=256)(frozenset[str])
-
-
-class _FreeText(dict[tuple[int, int], Any]):
-    """The tokens that the library allows inside of free text, by what is left of its length.
-
-    The library keeps a list of most of the vocabulary for each, and copies it into every mask.
-    Here it is given one number for the list, and the masks (of so many words) are kept.
-    """
-
-    def __init__(self, cache: Any, words: int) -> None:
-        super().__init__()
-        self._own = copy(cache)
-        self._own.allowlist_cache = {}
-        self._words = words
-        self._masks: list[Mask] = []
-        cache.allowlist_cache = self
-
-    def __contains__(self, key: object) -> bool:
-        return True
-
-    def __missing__(self, key: tuple[int, int]) -> Any:
-        found = copy(self._own.lookup_allowed_tokens(*key))
-        self._masks.append(set_bits(found.allowed_tokens, self._words))
-        found.allowed_tokens = [-len(self._masks)]
-        self[key] = found
-        return found
-
-    def mask(self, allowed: list[int]) -> Mask:
-        """The mask of a list in which the library put such numbers."""
-        found = set_bits((token for token in allowed if token >= 0), self._words)
-        for number in (token for token in allowed if token < 0):
-            found |= self._masks[-number - 1]
-        return found
-
-
-class _States:
-    """All states of one schema that are known, and their masks."""
-
-    def __init__(
-        self, library: Any, data: Any, vocabulary: Vocabulary, free_text: _FreeText
-    ) -> None:
-        self._library, self._data, self._free_text = library, data, free_text
+    def __init__(self, library: Any, enforcer: Any, vocabulary: Vocabulary) -> None:
+        self._enforcer = enforcer
         self.tokens, self.eos_ids = vocabulary.tokens, vocabulary.eos_ids
-        self._known: dict[Hashable, _State] = {}
-        self._masks: dict[Hashable, Mask] = {}
-        self._key = _Fingerprints(library)
+        self._words = vocabulary.words
+        self._known: dict[Hashable, Mask] = {}
         # A mask looks no further ahead than the longest token reaches.
-        self._ahead = _Fingerprints(library, max(map(len, vocabulary.tokens)))
+        self._fingerprints = _Fingerprints(library, max(map(len, vocabulary.tokens)))
 
-    def of(self, parser: Any) -> _State:
-        """The state of a parser."""
-        key = self._key.of(parser)
-        if key not in self._known:
-            if len(self._known) >= _KEPT:
-                for state in self._known.values():
-                    state.next.clear()
-                self._known.clear()
-            self._known[key] = _State(parser, self)
-        return self._known[key]
-
-    def mask(self, state: _State) -> Mask:
-        """The tokens that the library allows in a state; not to be written to."""
-        if state.mask is None:
-            key = self._ahead.of(state.parser)
-            if key not in self._masks:
-                with _raised(), _unlogged():
-                    enforcer = self._library.TokenEnforcer(self._data, state)
-                    allowed = enforcer.get_allowed_tokens([]).allowed_tokens
-                self._masks[key] = self._free_text.mask(allowed)
-            state.mask = self._masks[key]
-        return state.mask
+    def of(self, parser: Any) -> Mask:
+        """The tokens that the library allows; not to be written to."""
+        with _raised():
+            key = self._fingerprints.of(parser)
+            if key not in self._known:
+                ids: list[int] = []
+                root, shortcut = self._enforcer.tokenizer_tree.root, parser.shortcut_key()
+                self._enforcer._collect_allowed_tokens(parser, root, ids, shortcut)  # noqa: SLF001
+                ids += self.eos_ids if parser.can_end() else ()
+                if not ids:
+                    raise ValueError("Parser reached state with no allowed tokens")
+                self._known[key] = set_bits(ids, self._words)
+            return self._known[key]
 
 
 class _Fingerprints:
-    """What tells two states of the library's parsers apart, as far as anything depends on it.
+    """What tells two states of the library's parsers apart, as far as a mask depends on it.
 
-    Without it a mask takes 6 ms in place of 0.2 (747 masks of a list of objects, with the
-    vocabulary of Qwen2.5). Of a class that is not known here every object has its own state. Which
-    fields matter is read from `jsonschemaparser.py`; after `horizon` characters nothing does. Tests
-    hold the masks to those of the library alone.
+    Of a class that is not known here every object has its own state. Which fields matter is read
+    from `jsonschemaparser.py`; after `horizon` characters nothing does. Tests hold the masks to
+    those of the library alone.
     """
 
-    def __init__(self, library: Any, horizon: int = _UNLIMITED) -> None:
+    def __init__(self, library: Any, horizon: int) -> None:
         from lmformatenforcer import characterlevelparser, jsonschemaparser
 
         self._naming = jsonschemaparser.ObjectParsingStage.PARSING_KEY_VALUE_SEPARATOR
@@ -369,9 +270,9 @@ class _Fingerprints:
         }
 
     def of(self, parser: Any) -> Hashable:
-        """The same for two parsers only if they behave alike for ever; both must be kept."""
+        """The same for two parsers only if they behave alike as far as the horizon."""
         fields = self._fields.get(type(parser))
-        return (type(parser), id(parser) if fields is None else fields(parser))
+        return (type(parser), object() if fields is None else fields(parser))
 
     def _of_several(self, parser: Any) -> Hashable:
         return tuple(map(self.of, parser.parsers))
@@ -479,25 +380,3 @@ def _raised() -> Iterator[None]:
         yield
     except Exception as error:
         raise RuntimeError(f"lm-format-enforcer: {_told(error)}") from error
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Have exceptions raised that the library catches and logs."""
-    caught: list[BaseException] = []
-
-    def keep(record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if error is None or not record.getMessage().startswith(_LOGGED):
-            return True
-        caught.append(error)
-        return False
-
-    logger = logging.getLogger()
-    logger.addFilter(keep)
-    try:
-        yield
-    finally:
-        logger.removeFilter(keep)
-    if caught:
-        raise caught[0]
