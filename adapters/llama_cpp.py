@@ -7,9 +7,8 @@ grammars for llguidance, is not used. The vocabulary comes as a model file witho
 What ends a process is kept out of this one: a token is tried before it is accepted, and conversion
 and parsing are done first in a child, where an exception costs a refusal.
 
-A mask over 150,000 tokens takes 25 to 60 ms, a clone in a large grammar over 1 ms. So each schema
-has one grammar inside the library, and a state is a value outside of it: the grammar's stacks,
-put back where they are needed. The calls are the sampler's own.
+A mask over 150,000 tokens takes 25 to 60 ms, a copy of a large grammar over 1 ms. So clones share a
+grammar and its mask until one of them goes on. The calls are the sampler's own.
 
 ``spec`` and ``shipped`` convert alike, with what llama-server uses. As shipped special tokens may
 write their names inside strings, which ``spec`` forbids.
@@ -32,8 +31,9 @@ import struct
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import files, version
 from itertools import count, repeat
 from tempfile import TemporaryFile
@@ -73,7 +73,6 @@ _VOCABULARY_ONLY = 72  # the offset of its switch `vocab_only`
 _Log = ctypes.CFUNCTYPE(None, ctypes.c_int, _TEXT, _P)
 _GRAMMAR = "_Z23llama_grammar_init_implPK11llama_vocabPKcS3_bPS3_mPKim"
 _APPLY = "_Z24llama_grammar_apply_implRK13llama_grammarP22llama_token_data_array"
-_DESTROY = "_ZNSt6vectorIS_IPK21llama_grammar_elementSaIS2_EESaIS4_EED1Ev"
 
 # Strings are those of the old C++ interface, a pointer each; where a call gives an object, the
 # place for it is the first argument, as on x86-64.
@@ -95,9 +94,7 @@ _CALLS: Mapping[str, tuple[str, Any, tuple[Any, ...]]] = {
     "free": ("_Z23llama_grammar_free_implP13llama_grammar", None, (_P,)),
     "apply": (_APPLY, None, (_P, _P)),
     "accept": ("_Z25llama_grammar_accept_implR13llama_grammari", None, (_P, _ID)),
-    "stacks": ("_Z24llama_grammar_get_stacksP13llama_grammar", _P, (_P,)),
-    "destroy_stacks": (_DESTROY, None, (_P,)),
-    "allocate": ("_Znwm", _P, (_SIZE,)),
+    "clone": ("_Z24llama_grammar_clone_implRK13llama_grammar", _P, (_P,)),
 }
 
 _INSTALL = "this adapter drives xllamacpp 2026.10.11549"
@@ -133,18 +130,20 @@ class LlamaCppEngine:
         asked[list(vocabulary.eos_ids)] = vocabulary.eos
         self.ids = _Ids.of(vocabulary, asked)
         self.asked: list[int] = asked.tolist()
-        self.eos = vocabulary.eos
-        self._check_layout()
+        self.eos, self.tokens = vocabulary.eos, vocabulary.tokens
 
     def compile(self, schema: str) -> _Matcher:
         """A matcher with its first mask computed; raises as `_converted` does.
 
         What the converter warns about is printed to standard error.
         """
-        grammar = _Grammar(self, _converted(self.functions, self.native, schema))
-        start = grammar.here()
-        grammar.mask(start)
-        return _Matcher(grammar, start)
+        text = _converted(self.functions, self.native, schema)
+        native = _parsed(self.functions, self.native, text)
+        if native is None:
+            raise Refused(self.functions.messages() or "llama.cpp does not parse its own grammar")
+        grammar = _Grammar(self, native)
+        grammar.mask.setflags(write=False)
+        return _Matcher(grammar)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library's text of each id, or of the id that bears its text; None for special ids."""
@@ -156,38 +155,38 @@ class LlamaCppEngine:
         size = self.functions.piece(self.native, bearer, buffer, len(buffer), 0, True)
         return buffer.raw[:size]
 
-    def _check_layout(self) -> None:
-        """Raise UsageError where a grammar does not lie in memory as `_Grammar` reads it."""
-        native = _parsed(self.functions, self.native, b'root ::= "ab" | "c"')
-        place = self.functions.stacks(native)
-        begin, end, *_ = _PLACE.unpack(ctypes.string_at(place, _PLACE.size))
-        if place - native != _STACKS_OFFSET or end - begin != 2 * _HEAD.size:
-            raise UsageError(f"xllamacpp {self.info.version} has other grammars", _INSTALL)
-        self.functions.free(native)
-
 
 class _Matcher(LeadingMatcher):
-    """A state of a schema's grammar; None after the end."""
+    """A grammar that its clones share; None after the end."""
 
-    def __init__(self, grammar: _Grammar, state: _State | None) -> None:
-        self._grammar, self._state = grammar, state
+    def __init__(self, grammar: _Grammar) -> None:
+        self._grammar: _Grammar | None = grammar
 
     def mask(self, out: Mask) -> None:
-        out[:] = 0 if self._state is None else self._grammar.mask(self._state)
+        out[:] = 0 if self._grammar is None else self._grammar.mask
 
     def consume(self, token: int) -> bool:
-        """Tried first, since a mistake ends the process."""
-        if self._state is None or not self._grammar.walk(self._state, (token,)):
-            return False
-        self._state = None if self._grammar.ended else self._grammar.here()
-        return True
+        taken, after = self._walked((token,))
+        if taken:
+            self._grammar = after
+        return bool(taken)
 
     def clone(self) -> Self:
         return copied(self)
 
     def follow(self, tokens: Sequence[int]) -> int:
         """Asks for the tokens alone, not masks."""
-        return 0 if self._state is None else self._grammar.walk(self._state, tokens)
+        return self._walked(tokens)[0]
+
+    def _walked(self, tokens: Sequence[int]) -> tuple[int, _Grammar | None]:
+        """How many leading tokens are allowed, each tried before it is accepted; what is after."""
+        grammar = self._grammar
+        for taken, token in enumerate(tokens):
+            if grammar is None or not grammar.allows(token):
+                return taken, grammar
+            go_on = grammar.after if grammar is self._grammar else grammar.moved
+            grammar = go_on(token)
+        return len(tokens), grammar
 
 
 @cache
@@ -386,101 +385,51 @@ def _first_character(text: bytes) -> bytes:
         return b""
 
 
-_PLACE = struct.Struct("<QQQIi")
-"""Where a grammar has its stacks: begin, end and capacity of the vector, then of the character
-begun the bits so far and how many bytes are missing."""
-_HEAD = struct.Struct("<QQQ")  # a stack: begin, end and capacity of pointers into the rules
-_STACKS_OFFSET = 32
-
-
-@dataclass(eq=False, slots=True)
-class _State:
-    """A grammar's state as a value, with its mask once that was asked for."""
-
-    stacks: tuple[bytes, ...]
-    partial: tuple[int, int]
-    """The character begun: its bits so far, and how many bytes are missing."""
-    mask: Mask | None = None
-
-
 class _Grammar:
-    """A schema's one grammar inside the library, moved to whichever state is asked about."""
+    """A grammar inside the library, where `rest` are the last bytes if no whole characters."""
 
-    def __init__(self, engine: LlamaCppEngine, text: bytes) -> None:
-        native = _parsed(engine.functions, engine.native, text)
-        if native is None:
-            raise Refused(engine.functions.messages() or "llama.cpp does not parse its own grammar")
+    def __init__(self, engine: LlamaCppEngine, native: int, rest: bytes = b"") -> None:
         weakref.finalize(self, engine.functions.free, native).atexit = False
         self._engine = engine  # whose vocabulary the grammar refers to
-        self._library, self._native = engine.functions, native
-        self._place = self._library.stacks(native)
-        self._ids, self._one = engine.ids, _Candidates([0])
-        self._present: _State | None = None
-        self.ended = False
-        """Whether the last walk went to the end."""
+        self._native, self._rest = native, rest
 
-    def mask(self, state: _State) -> Mask:
-        """The mask of a state; not to be written to."""
-        if state.mask is None:
-            state.mask = self._ids.mask(self._allowed_ids(state))
-        return state.mask
-
-    def walk(self, state: _State, tokens: Sequence[int]) -> int:
-        """Go along `tokens` from a state as far as they are allowed; how many of them are."""
-        self.ended = False
-        self._move_to(state)
-        for taken, token in enumerate(tokens):
-            asked = self._engine.asked[token] if 0 <= token < len(self._engine.asked) else _NEVER
-            if asked == _NEVER or self.ended or not self._allows(asked):
-                return taken
-            self.ended = asked == self._engine.eos
-            if not self.ended:
-                self._present = None
-                self._library.accept(self._native, asked)
-        return len(tokens)
-
-    def here(self) -> _State:
-        """The state that the grammar is in."""
-        begin, end, _, bits, missing = _PLACE.unpack(ctypes.string_at(self._place, _PLACE.size))
-        records = _HEAD.iter_unpack(ctypes.string_at(begin, end - begin))
-        stacks = tuple(ctypes.string_at(first, last - first) for first, last, _ in records)
-        self._present = _State(stacks, (bits if missing else 0, missing))
-        return self._present
-
-    def _allows(self, token: int) -> bool:
-        if self._present is not None and self._present.mask is not None:
-            return allows(self._present.mask, token)
-        self._one.records["id"] = token
-        return bool(self._one.allowed(self._library.apply, self._native)[0])
-
-    def _allowed_ids(self, state: _State) -> npt.NDArray[np.int32]:
-        self._move_to(state)
-        apply, native, ids = self._library.apply, self._native, self._ids
-        if state.partial[1]:
-            return ids.every.ids[ids.every.allowed(apply, native)]
+    @cached_property
+    def mask(self) -> Mask:
+        """The mask here; not to be written to."""
+        apply, native, ids = self._engine.functions.apply, self._native, self._engine.ids
+        if self._rest:
+            return ids.mask(ids.every.ids[ids.every.allowed(apply, native)])
         leading = ids.leading.ids[ids.leading.allowed(apply, native)]
         good = np.zeros(len(ids.asked), dtype=np.bool_)
         good[leading] = True
         led = _Candidates(ids.led[good[ids.leaders]])
-        return np.concatenate((leading, led.ids[led.allowed(apply, native)]))
+        return ids.mask(np.concatenate((leading, led.ids[led.allowed(apply, native)])))
 
-    def _move_to(self, state: _State) -> None:
-        """Put the stacks of a state where the grammar has its own, in memory that it may free."""
-        if state is self._present:
-            return
-        records = b"".join([_HEAD.pack(*self._copied(stack)) for stack in state.stacks])
-        self._library.destroy_stacks(self._place)
-        place = _PLACE.pack(*self._copied(records), *state.partial)
-        ctypes.memmove(self._place, place, _PLACE.size)
-        self._present = state
+    def allows(self, token: int) -> bool:
+        """Whether a token may come next, by the mask if that is known."""
+        asked = self._engine.asked[token] if 0 <= token < len(self._engine.asked) else _NEVER
+        if asked == _NEVER:
+            return False
+        if "mask" in vars(self):
+            return allows(self.mask, asked)
+        return bool(_Candidates([asked]).allowed(self._engine.functions.apply, self._native)[0])
 
-    def _copied(self, data: bytes) -> tuple[int, int, int]:
-        """Begin, end and capacity of a vector that holds `data`."""
-        if not data:
-            return 0, 0, 0
-        begin: int = self._library.allocate(len(data))
-        ctypes.memmove(begin, data, len(data))
-        return begin, begin + len(data), begin + len(data)
+    def after(self, token: int) -> _Grammar | None:
+        """A copy after a token that is allowed; None after the end."""
+        native = self._engine.functions.clone(self._native)
+        return _Grammar(self._engine, native, self._rest).moved(token)
+
+    def moved(self, token: int) -> Self | None:
+        """As `after`, without a copy, where the mask was not asked for."""
+        asked = self._engine.asked[token]
+        if asked == self._engine.eos:
+            return None
+        self._engine.functions.accept(self._native, asked)
+        self._rest += self._engine.tokens[asked]
+        with suppress(UnicodeDecodeError):
+            self._rest.decode()
+            self._rest = b""
+        return self
 
 
 _MEMORY = 8 << 30  # bytes that the child may have, beyond which the converter throws

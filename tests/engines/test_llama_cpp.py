@@ -11,11 +11,8 @@ from adapters import llama_cpp
 from adapters.llama_cpp import LlamaCppEngine
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import allows
-from harness.protocol_checks.adapters import check_adapter, check_refusal
-from harness.protocol_checks.places import Thoroughness
-from tests.engines.test_adapters import OBJECT, TEXTS
+from harness.protocol_checks.adapters import check_refusal
 from tests.inprocess import mask_of
 
 pytestmark = [pytest.mark.engines, pytest.mark.processes]
@@ -79,12 +76,6 @@ def test_a_version_without_a_name_that_is_called_is_told(monkeypatch):
         llama_cpp._library.__wrapped__("2026.1.1")
 
 
-def test_a_version_with_other_grammars_is_told(monkeypatch):
-    monkeypatch.setattr(llama_cpp, "_STACKS_OFFSET", 40)
-    with pytest.raises(UsageError, match="other grammars"):
-        engine()
-
-
 @pytest.mark.parametrize(("config", "allowed"), [("spec", False), ("shipped", True)])
 def test_as_shipped_special_tokens_write_their_names(config, allowed):
     matcher = engine(byte_vocabulary(specials=[b"<pad>"]), config).compile(STRING)
@@ -115,9 +106,3 @@ def test_masks_are_what_each_token_alone_is_allowed_in_a_vocabulary_without_most
             alone = tried.compile(STRING)  # which was asked for no mask yet, and looks at none
             assert alone.follow([*path[:length], one]) == length + allows(mask, one)
         assert matcher.consume(token)
-
-
-def test_states_are_put_back_into_one_grammar():
-    vocabulary = hostile_vocabulary(1)
-    how = Thoroughness(positions=3)
-    check_adapter(engine(vocabulary), vocabulary, {OBJECT: TEXTS[OBJECT]}, how)
