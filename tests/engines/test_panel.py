@@ -188,30 +188,12 @@ class TestWalking:
         found = [walked[engine].masks for engine in (0, 1)]
         assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
 
-    def test_those_not_asked_stay_where_they_are(self, panel, vocabulary):
-        panel.compile(SCHEMA)
-        walk(panel, [0, 1], [])
-        panel.walk([1], [ord("4")], 0)
-        panel.walk([0], [-1], 0)
-        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
-        panel.walk([1], [-1], 1)
-        assert allowed(panel, 1, vocabulary) == {b"5"}
-
     def test_an_engine_that_refuses_a_token_of_its_mask(self, panel):
         panel.compile(json.dumps({"const": 12, "x-forbidden": [["1", "2"]]}))
         walked = walk(panel, [0, 2], b"12")
         assert (len(walked[0]), walked[0].failure) == (3, None)
         assert len(walked[2]) == 2
         assert walked[2].failure == MaskViolation("refused to consume a token that its mask allows")
-
-    def test_back_at_the_start_for_another_walk(self, panel, vocabulary):
-        panel.compile(SCHEMA)
-        walk(panel, [0, 1], b"12")
-        assert panel.recover_start(0) is None
-        panel.walk([0], [-1], 0)
-        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
-        panel.walk([1], [-1], 2)
-        assert allowed(panel, 1, vocabulary) == {b"3", b"<eos>"}
 
     def test_an_exception_in_a_mask_is_a_crash_that_leaves_the_others_alone(self, vocabulary):
         panel = InProcessPanel([miniatures.RaisesOnMask, miniatures.Enumerator], vocabulary)

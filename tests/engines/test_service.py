@@ -35,7 +35,7 @@ from harness.engines.requests import (
 )
 from harness.engines.service import EngineService
 from harness.inputs.vocabulary import byte_vocabulary
-from harness.protocol import allows, follow_by_mask, token_ids
+from harness.protocol import follow_by_mask, token_ids
 from harness.workers import wire
 from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import AdapterFault, Compiled, MaskViolation, Refusal
@@ -260,30 +260,11 @@ class TestProving:
         expected = [2, 0, 1, none, 0, none, none]
         assert prove(service, questions, self.ENDS, members) == expected
 
-    def test_the_end_of_generation_needs_no_continuation(self):
-        service = standing(miniatures.Enumerator, SCHEMA, "12")
-        assert prove(service, [(EOS, 0, 0)], [[]], [[0]]) == [0]
-        assert prove(service, [(EOS, 0, 0)], [[EOS]], [[0]]) == [NO_CONTINUATION]
-
-    def test_a_continuation_ends_where_the_engine_lets_it(self):
-        """Nothing may follow the end, and what does not end is no completion for its caller."""
-        service = standing(miniatures.Enumerator, SCHEMA)
-        tails = [ids("2", "<eos>", "3"), ids("2", "<eos>", "<eos>")]
-        assert prove(service, [(ord("1"), 0, 0)], tails, [[0, 1]]) == [NO_CONTINUATION]
-
     def test_it_moves_nothing(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         before = mask(service).copy()
         prove(service, [(ord("2"), 0, 0)] * 3, self.ENDS, [[0, 1]])
         assert np.array_equal(mask(service), before)
-
-    def test_a_token_of_the_mask_that_is_refused(self):
-        schema = {"const": [12, 1], "x-forbidden": [["[", "12"]]}
-        service = standing(miniatures.ConsumeLies, schema, "[")
-        assert allows(mask(service), ids("12")[0])
-        rest = ids(", ", "1", "]", "<eos>"), ids("2", ", ", "1", "]", "<eos>")
-        questions = [(ids("12")[0], 0, 0), (ord("1"), 0, 0)]
-        assert prove(service, questions, rest, [[0, 1]]) == [TOKEN_REFUSED, 1]
 
     @given(st.data())
     def test_as_the_obvious_way(self, data):

@@ -75,28 +75,6 @@ class TestAnswers:
         sent = np.arange(1 << 20, dtype=np.int32)
         assert np.array_equal(host.request({"do": "echo"}, {"a": sent}).arrays["a"], sent)
 
-    def test_the_mask_buffer_is_shared(self, vocabulary, vocabulary_file):
-        spec = HostSpec("engine", "harness.engines.service:EngineService")
-        host = Host(spec, vocabulary.words)
-        assert host.start() is None
-        opened = {
-            "do": "open",
-            "engine": "tests.miniatures:Enumerator",
-            "options": {"compact": True},
-            "vocabulary": str(vocabulary_file),
-            "buffer": host.buffer_descriptor,
-        }
-        assert host.request(opened).head["sha256"] == vocabulary.sha256
-        host.request({"do": "compile", "schema": '{"const": 5}'})
-        assert not host.buffer.masks.any()
-        host.request(
-            {"do": "walk", "consumed": 0, "bank": 1},
-            {"tokens": np.array([-1, ord("5")], dtype=np.int32)},
-        )
-        assert host.buffer.progress[0] == 2
-        assert np.flatnonzero(host.buffer.masks[1, 0]).tolist() == [ord("5") // 32]
-        host.close()
-
 
 class TestDeaths:
     @pytest.mark.parametrize(
@@ -347,27 +325,8 @@ class TestOutput:
         )
         assert "the last on descriptor 2\n" in said
 
-    def test_has_no_time_of_day_in_it(self, host):
-        host.request({"do": "say", "text": "[12:34:56] a warning"})
-        assert "a warning on stdout\n" in (said := host.output())
-        assert "12:34:56" not in said
-
 
 class TestSeveral:
-    def test_one_that_dies_leaves_the_others_alone(self):
-        hosts = [make() for _ in range(3)]
-        for one in hosts:
-            one.launch()
-        assert all(isinstance(answer, wire.Message) for answer in [one.answer() for one in hosts])
-        for one, what in zip(hosts, ("pid", "segfault", "pid"), strict=True):
-            one.submit({"do": what}, {}, limit=10.0)
-        first, dead, last = (one.answer() for one in hosts)
-        assert dead == Crashed("died of SIGSEGV", signal="SIGSEGV")
-        assert first.head["pid"] != last.head["pid"]
-        assert [one.running for one in hosts] == [True, False, True]
-        for one in hosts:
-            one.close()
-
     def test_a_slow_one_does_not_eat_the_others_time(self, host):
         other = make()
         assert other.start() is None

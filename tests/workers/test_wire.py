@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import threading
 import zlib
 
 import numpy as np
@@ -85,19 +84,6 @@ class TestFrames:
         assert received.shape == array.shape
         assert received.dtype == array.dtype
         assert np.array_equal(received, array)
-
-    def test_frames_come_one_behind_the_other(self, pipe):
-        wire.send(pipe[1], SMALL)
-        wire.send(pipe[1], wire.Message({"next": 1}))
-        assert_same(wire.receive(pipe[0]), SMALL)
-        assert wire.receive(pipe[0]).head == {"next": 1}
-
-    def test_a_message_larger_than_a_pipe_arrives_whole(self, pipe):
-        sent = wire.Message({}, {"much": np.arange(1 << 18, dtype=np.int64)})
-        writer = threading.Thread(target=wire.send, args=(pipe[1], sent))
-        writer.start()
-        assert_same(wire.receive(pipe[0]), sent)
-        writer.join()
 
     def test_the_frame_is_as_documented(self):
         frame = wire.encode(wire.Message({"é": 1}, {"a": np.array([258], dtype="<u2")}, number=7))
