@@ -2,7 +2,7 @@
 
 As shipped it reads a schema as llguidance does: of the escapes of JSON some are forbidden, and
 beside a bound of numbers values of other types. An environment variable switches that off; it is
-read at every compilation, so it is set for that long alone. How masks are computed
+read at every compilation, so it is set before each. How masks are computed
 (`mask_strategy`) changes times and memory alone. Where a text may end is part of the grammar: the
 end-of-sequence ids are put after the value.
 
@@ -13,9 +13,8 @@ the bytes of its tokens.
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -96,11 +95,11 @@ class GLRMaskEngine:
 
     def _constraint(self, schema: str) -> Any:
         grammar = self._library.Grammar
+        os.environ[_COMPAT] = str(int(self._compat))
         try:
-            with _environment(_COMPAT, str(int(self._compat))):
-                value = grammar.from_json_schema(schema)
-                ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))
-                return ended.compile(self._vocabulary, mask_strategy=self._strategy)
+            value = grammar.from_json_schema(schema)
+            ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))
+            return ended.compile(self._vocabulary, mask_strategy=self._strategy)
         except ValueError as error:
             raise Refused(str(error).strip()) from error
 
@@ -149,17 +148,3 @@ def _calls_of(state: Any) -> LibraryCalls:
         forced_tokens=lambda: state.copy().commit_forced_tokens(),
         fill_row=lambda rows, row: state.fill_mask(rows[row].view(np.int32)),
     )
-
-
-@contextlib.contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    """The variable `name` as `value`, and as it was afterwards."""
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before

@@ -30,7 +30,7 @@ from harness.protocol import (
     follow_by_mask,
 )
 from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
-from harness.protocol_checks.smoke import opened
+from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire
 from harness.workers.commands import as_answer, read_request
 from harness.workers.host_process import load
@@ -96,12 +96,9 @@ class EngineService:
 
     def check(self, _asked: requests.Check) -> requests.Checked:
         """Ask the engine for the bytes of all ordinary tokens."""
-        ordinary = np.flatnonzero(~self.vocabulary.special).tolist()
-        bytes_there = dict(zip(ordinary, self.engine.token_bytes(ordinary), strict=True))
-        known = {token: text for token, text in bytes_there.items() if text is not None}
-        wrong = [token for token, text in known.items() if text != self.vocabulary.tokens[token]]
+        known, wrong = known_bytes(self.engine, self.vocabulary)
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
-        return requests.Checked(len(known), len(ordinary), wrong, purpose)
+        return requests.Checked(len(known), len(self.vocabulary.ordinary), wrong, purpose)
 
     def compile(self, asked: requests.Compile) -> Compiled | Refusal:
         """Compile the schema; the first mask belongs to it."""

@@ -60,23 +60,15 @@ def probe(
 
 @dataclass(frozen=True)
 class ProbedTexts:
-    """What a matcher did with several texts: the fields of `Probed`, each of shape ``(n,)``."""
+    """What a matcher did with several texts: the fields of `Probed`, shape ``(n, 5)`` int32."""
 
-    allowed: npt.NDArray[np.int32]
-    forbidden: npt.NDArray[np.bool_]
-    taken: npt.NDArray[np.bool_]
-    empty: npt.NDArray[np.bool_]
-    ends: npt.NDArray[np.bool_]
+    rows: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, probed: Iterable[Probed]) -> ProbedTexts:
         """Of one after the other."""
-        allowed, *flags = list(zip(*map(astuple, probed), strict=True)) or [()] * 5
-        return cls(
-            np.array(allowed, dtype=np.int32), *(np.array(one, dtype=np.bool_) for one in flags)
-        )
+        return cls(np.array(list(map(astuple, probed)), dtype=np.int32).reshape(-1, 5))
 
     def each(self) -> list[Probed]:
         """One after the other."""
-        columns = [column.tolist() for column in vars(self).values()]
-        return [Probed(*values) for values in zip(*columns, strict=True)]
+        return [Probed(allowed, *map(bool, rest)) for allowed, *rest in self.rows.tolist()]

@@ -24,7 +24,7 @@ from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import Engine, Matcher, Refused, complete_options, library_of
 from harness.protocol_checks.places import Thoroughness, along, places_of
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.smoke import ContractBroken, check_rules, opened
+from harness.protocol_checks.smoke import ContractBroken, check_rules, known_bytes, opened
 from harness.protocol_checks.trial import Subject, Tokens, text_of
 from harness.workers import wire
 from harness.workers.host_process import load
@@ -132,14 +132,6 @@ def check_identity(engine: Engine, version: str | None = None) -> None:
     known = list(complete_options(kind.OPTIONS, {}))
     if kind.DISTRIBUTION and list(info.options) != known:
         raise ContractBroken(f"has options {list(info.options)}, not {known}")
-
-
-def known_bytes(engine: Engine, vocabulary: Vocabulary) -> tuple[dict[int, bytes], list[int]]:
-    """What the library holds for each ordinary token about which it can be asked; what is wrong."""
-    ordinary = list(vocabulary.ordinary)
-    by_token = dict(zip(ordinary, engine.token_bytes(ordinary), strict=True))
-    known = {token: text for token, text in by_token.items() if text is not None}
-    return known, [token for token, text in known.items() if text != vocabulary.tokens[token]]
 
 
 KEPT, BROKEN, OPEN = "kept", "broken", "not judged"

@@ -67,6 +67,14 @@ def opened(kind: Any, vocabulary: Vocabulary, options: Any) -> Engine:
     return engine
 
 
+def known_bytes(engine: Engine, vocabulary: Vocabulary) -> tuple[dict[int, bytes], list[int]]:
+    """What the library holds for each ordinary token about which it can be asked; what is wrong."""
+    ordinary = list(vocabulary.ordinary)
+    by_token = dict(zip(ordinary, engine.token_bytes(ordinary), strict=True))
+    known = {token: text for token, text in by_token.items() if text is not None}
+    return known, [token for token, text in known.items() if text != vocabulary.tokens[token]]
+
+
 def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     """Hold some rules at the start and at the end of a text, as far as it is allowed."""
     # a vocabulary's own index of starts takes a quarter of a second to be made

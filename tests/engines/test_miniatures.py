@@ -14,9 +14,8 @@ from harness.protocol_checks.adapters import (
     NotAllowed,
     check_adapter,
     check_identity,
-    known_bytes,
 )
-from harness.protocol_checks.smoke import ContractBroken
+from harness.protocol_checks.smoke import ContractBroken, known_bytes
 from tests import miniatures
 
 VOCABULARY = byte_vocabulary([b"red", b'"red"', b", ", b"ab", b"xyz"], [b"<pad>"])
