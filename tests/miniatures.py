@@ -426,6 +426,17 @@ class FollowsAll(Contradicts):
             return follow_by_mask(self, tokens, self.vocabulary.words)
 
 
+class Hasty(Enumerator):
+    """Has a faster way that allows everything, and counts how often that was asked."""
+
+    class Matcher(LanguageMatcher):
+        asked = 0
+
+        def follow(self, tokens: Sequence[int]) -> int:
+            Hasty.Matcher.asked += 1
+            return len(tokens)
+
+
 class RefusesAll(Enumerator):
     """Declines every schema."""
 

@@ -10,6 +10,11 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import pytest
+
+from harness.engines.environments import provide
+from harness.errors import UsageError
+
 ROOT = Path(__file__).resolve().parents[1]
 
 ADAPTER = '''
@@ -88,6 +93,14 @@ def small_index(directory, monkeypatch, *, exist_ok=False):
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
+
+
+def refusal(spec):
+    """What is said where a spec cannot be provided."""
+    with pytest.raises(UsageError) as caught:
+        provide(spec)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 def seen_inside(spec, module="toy_engine"):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +47,6 @@ from tests.inprocess import mask_of
 
 pytestmark = pytest.mark.engines
 
-ROOT = Path(__file__).parents[2]
 FAST = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
 ENGINES = tuple(
     adapter_class(reference) for name, reference in built_in().items() if name != "dotjson"
@@ -151,18 +147,6 @@ def leaks(kind: Any, config: str) -> bool:
     return kind in (LlamaCppEngine, OutlinesEngine) and config == "shipped"
 
 
-def run(*arguments: str, environment: dict[str, str] | None = None):
-    """This interpreter with `arguments`, in another process."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 class TestContract:
     @pytest.mark.parametrize(("kind", "config"), CONFIGURED)
     def test_every_token_of_a_small_vocabulary(self, kind, config, capfd):
@@ -245,45 +229,76 @@ def test_an_older_version_keeps_the_contract(in_version, spec):
     assert len(written) >= 9, found
 
 
+OPEN = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
+ORDERED = '{"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}}'
+INTEGERS = '{"type": "array", "items": {"type": "integer"}}'
+ESCAPED = '"\\u0041"'
+OWN = '{"x-guidance": {"whitespace_flexible": false}, "type": "array"}'
+UNSPACED = {"any_whitespace": "false"}
+SHIPPED = {"config": "shipped"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "schema", "accepted", "refused"),
+    [
+        (XGrammarEngine, {}, OPEN, '{"a": 1, "b": 2}', '{"b": 2}'),
+        (XGrammarEngine, SHIPPED, OPEN, '{"a": 1}', '{"a": 1, "b": 2}'),
+        (XGrammarEngine, {"strict_mode": "true"}, OPEN, '{"a": 1}', '{"a": 1, "b": 2}'),
+        (
+            XGrammarEngine,
+            {**SHIPPED, "strict_mode": "false"},
+            OPEN,
+            '{"a": 1, "b": 2}',
+            '{"b": 2}',
+        ),
+        (XGrammarEngine, UNSPACED, OPEN, '{"a": 1}', '{ "a":1}'),
+        (XGrammarEngine, {**UNSPACED, "separators": "compact"}, OPEN, '{"a":1}', '{"a": 1}'),
+        (XGrammarEngine, {"max_whitespace": 2}, OPEN, '{  "a":1}', '{   "a":1}'),
+        (XGrammarEngine, {}, ORDERED, '{"a": 1, "b": 2}', '{"b": 2, "a": 1}'),
+        (XGrammarEngine, {"any_order": "true"}, ORDERED, '{"b": 2, "a": 1}', '{"b": 1}'),
+        *(
+            (kind, options, schema, *pair)
+            for schema in ('{"type": "string"}', "true", "{}")
+            for kind, options, escapes in (
+                (LLGuidanceEngine, {}, True),
+                (LLGuidanceEngine, SHIPPED, False),
+                (LLGuidanceEngine, {**SHIPPED, "unicode_escapes": "true"}, True),
+                (LLGuidanceEngine, {"unicode_escapes": "false"}, False),
+                (GLRMaskEngine, {}, True),
+                (GLRMaskEngine, SHIPPED, False),
+                (GLRMaskEngine, {**SHIPPED, "llguidance_compat": "false"}, True),
+                (GLRMaskEngine, {"llguidance_compat": "true"}, False),
+            )
+            for pair in ((ESCAPED, '"') if escapes else ('"A"', ESCAPED),)
+        ),
+        (LLGuidanceEngine, {}, OWN, "[1,2]", "[1, 2]"),
+        (LLGuidanceEngine, {"whitespace": "none"}, INTEGERS, "[1,2]", "[1, 2]"),
+        (
+            LLGuidanceEngine,
+            {"whitespace": "none", "separators": "spaced"},
+            INTEGERS,
+            "[1, 2]",
+            "[1,2]",
+        ),
+        (LLGuidanceEngine, {"whitespace_pattern": " "}, INTEGERS, "[ 1, 2]", "[1,  2]"),
+        (OutlinesEngine, {}, INTEGERS, "[1, 2]", "[1,  2]"),
+        (OutlinesEngine, {"whitespace": "[ ]*"}, INTEGERS, "[1,   2]", "[1,\t2]"),
+        (OutlinesEngine, {"whitespace": "(\\n )?"}, INTEGERS, "[1,\n 2]", "[1, 2]"),
+    ],
+)
+def test_what_options_change(monkeypatch, kind, options, schema, accepted, refused):
+    monkeypatch.setenv("GLRMASK_LLGUIDANCE_COMPAT", "1")  # which the option is put over
+    engine = make(kind, small(), **options)
+    assert accepts(engine, schema, accepted)
+    assert not accepts(engine, schema, refused)
+
+
 class TestXGrammar:
-    OPEN = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
-
-    @pytest.mark.parametrize(
-        ("options", "undeclared_accepted"),
-        [
-            ({}, True),
-            ({"config": "shipped"}, False),
-            ({"strict_mode": "true"}, False),
-            ({"config": "shipped", "strict_mode": "false"}, True),
-        ],
-    )
-    def test_configurations_differ_in_undeclared_properties(self, options, undeclared_accepted):
-        engine = make(XGrammarEngine, small(), **options)
-        assert accepts(engine, self.OPEN, '{"a": 1}')
-        assert accepts(engine, self.OPEN, '{"a": 1, "b": 2}') is undeclared_accepted
-
-    def test_whitespace_can_be_fixed(self):
-        engine = make(XGrammarEngine, small(), any_whitespace="false")
-        assert accepts(engine, self.OPEN, '{"a": 1}')
-        assert not accepts(engine, self.OPEN, '{ "a":1}')
-        engine = make(XGrammarEngine, small(), any_whitespace="false", separators="compact")
-        assert accepts(engine, self.OPEN, '{"a":1}')
-        assert not accepts(engine, self.OPEN, '{"a": 1}')
-        engine = make(XGrammarEngine, small(), max_whitespace=2)
-        assert accepts(engine, self.OPEN, '{  "a":1}')
-        assert not accepts(engine, self.OPEN, '{   "a":1}')
-
     def test_special_tokens_can_be_text(self):
         for text, allowed in (("auto", False), ("text", True)):
             start = make(XGrammarEngine, small(), special_tokens=text).compile('{"type": "string"}')
             assert start.consume(ord('"'))
             assert allows(mask_of(start, small()), 257) is allowed
-
-    def test_order_can_be_freed(self):
-        schema = '{"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}}'
-        assert not accepts(make(XGrammarEngine, small()), schema, '{"b": 2, "a": 1}')
-        freed = make(XGrammarEngine, small(), any_order="true")
-        assert accepts(freed, schema, '{"b": 2, "a": 1}')
 
     def test_everything_allowed_means_the_possible_ids_alone(self):
         digits = [b"0", b"1", b"2", b"<end>"]
@@ -324,7 +339,7 @@ class TestXGrammar:
 
         monkeypatch.setattr(xgrammar, "GrammarCompiler", Compiler)
         options = complete_options(XGrammarEngine.OPTIONS, {})
-        assert XGrammarEngine(small(), options).compile(self.OPEN).consume(ord("{"))
+        assert XGrammarEngine(small(), options).compile(OPEN).consume(ord("{"))
         with pytest.raises(UsageError, match="any_order"):
             XGrammarEngine(small(), {**options, "any_order": "true"})
 
@@ -362,46 +377,12 @@ class TestLLGuidance:
         (green,) = small().ids_of(b'"green')
         assert matcher.consume(green)
 
-    @pytest.mark.parametrize(
-        ("options", "accepted"),
-        [
-            ({}, True),
-            ({"config": "shipped"}, False),
-            ({"config": "shipped", "unicode_escapes": "true"}, True),
-            ({"unicode_escapes": "false"}, False),
-        ],
-    )
-    @pytest.mark.parametrize("schema", ['{"type": "string"}', "true", "{}"])
-    def test_escapes_of_printable_characters(self, options, accepted, schema):
-        engine = make(LLGuidanceEngine, small(), **options)
-        assert accepts(engine, schema, '"\\u0041"') is accepted
-
     def test_a_version_without_unicode_escapes_says_so_only_when_asked_for(self, monkeypatch):
         monkeypatch.setattr("adapters.llguidance._UNICODE_ESCAPES", "no_such_option")
         options = complete_options(LLGuidanceEngine.OPTIONS, {})
         assert not accepts(LLGuidanceEngine(small(), options), '{"type": "string"}', '"\\u0041"')
         with pytest.raises(UsageError, match="no_such_option"):
             LLGuidanceEngine(small(), {**options, "unicode_escapes": "true"})
-
-    def test_options_of_the_schema_itself_stay(self):
-        schema = '{"x-guidance": {"whitespace_flexible": false}, "type": "array"}'
-        engine = make(LLGuidanceEngine, small())
-        assert accepts(engine, schema, "[1,2]")
-        assert not accepts(engine, schema, "[1, 2]")
-
-    def test_whitespace_can_be_fixed(self):
-        for options, text in (
-            ({"whitespace": "none"}, "[1,2]"),
-            ({"whitespace": "none", "separators": "spaced"}, "[1, 2]"),
-            ({"whitespace_pattern": " "}, "[ 1, 2]"),
-        ):
-            engine = make(LLGuidanceEngine, small(), **options)
-            given = [
-                one
-                for one in ("[1,2]", "[1, 2]", "[ 1, 2]", "[1,  2]")
-                if accepts(engine, '{"type": "array"}', one)
-            ]
-            assert given[-1] == text
 
     def test_one_of_can_be_any_of(self):
         schema = '{"oneOf": [{"type": "integer"}, {"const": 5}]}'
@@ -448,56 +429,13 @@ class TestOutlines:
             None,
         ]
 
-    @pytest.mark.parametrize(
-        ("whitespace", "accepted", "refused"),
-        [
-            ("", "[1, 2]", "[1,  2]"),
-            ("[ ]*", "[1,   2]", "[1,\t2]"),
-            ("(\\n )?", "[1,\n 2]", "[1, 2]"),
-        ],
-    )
-    def test_whitespace_is_a_pattern(self, whitespace, accepted, refused):
-        engine = make(OutlinesEngine, small(), whitespace=whitespace)
-        schema = '{"type": "array", "items": {"type": "integer"}}'
-        assert accepts(engine, schema, accepted)
-        assert not accepts(engine, schema, refused)
 
-
-@pytest.mark.processes
-@pytest.mark.parametrize("module", ["xgrammar", "llguidance", "outlines", "lm_format_enforcer"])
-def test_an_adapter_needs_no_library_before_its_engine_is_made(module):
-    program = (
-        "import importlib, sys\n"
-        f"importlib.import_module('adapters.{module}')\n"
-        "heavy = {'torch', 'xgrammar', 'llguidance', 'outlines_core', 'outlines'}\n"
-        "heavy |= {'lmformatenforcer', 'pydantic'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    done = run("-c", program)
-    assert done.returncode == 0, done.stderr
-
-
-class TestGLRMask:
-    @pytest.mark.parametrize(
-        ("options", "accepted"),
-        [
-            ({}, True),
-            ({"config": "shipped"}, False),
-            ({"config": "shipped", "llguidance_compat": "false"}, True),
-            ({"llguidance_compat": "true"}, False),
-        ],
-    )
-    def test_configurations_differ_in_escapes(self, monkeypatch, options, accepted):
-        monkeypatch.setenv("GLRMASK_LLGUIDANCE_COMPAT", str(int(accepted)))  # which is not heeded
-        engine = make(GLRMaskEngine, small(), **options)
-        assert accepts(engine, '{"type": "string"}', '"\\u0041"') is accepted
-
-    @pytest.mark.parametrize("strategy", ["parser_dwa", "token_trie"])
-    def test_how_masks_are_computed_changes_no_mask(self, strategy):
-        usual = written(make(GLRMaskEngine, small()), small(), OBJECT, '{"name": "a')
-        other = make(GLRMaskEngine, small(), mask_strategy=strategy)
-        other = written(other, small(), OBJECT, '{"name": "a')
-        assert mask_of(usual, small()).tolist() == mask_of(other, small()).tolist()
+@pytest.mark.parametrize("strategy", ["parser_dwa", "token_trie"])
+def test_how_masks_are_computed_changes_no_mask(strategy):
+    usual = written(make(GLRMaskEngine, small()), small(), OBJECT, '{"name": "a')
+    other = make(GLRMaskEngine, small(), mask_strategy=strategy)
+    other = written(other, small(), OBJECT, '{"name": "a')
+    assert mask_of(usual, small()).tolist() == mask_of(other, small()).tolist()
 
 
 def test_maskforge_names_what_it_does_not_support():

@@ -15,8 +15,7 @@ from harness.engines.builds import TREE, content_of, find_build
 from harness.engines.environments import at_hand, builds_at_hand, is_at_hand, provide, remove
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import parse_spec
-from harness.errors import UsageError
-from tests.toy_packages import wheel
+from tests.toy_packages import refusal, wheel
 
 BACKEND = """
 import pathlib, shutil
@@ -46,13 +45,6 @@ def tree(toy):
     Path(tree, "pyproject.toml").write_text(PROJECT)
     Path(tree, "backend.py").write_text(BACKEND)
     return tree
-
-
-def refusal(spec):
-    with pytest.raises(UsageError) as caught:
-        provide(spec)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def asked_again(spec):

@@ -18,7 +18,7 @@ from harness.engines.specs import parse_spec
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.protocol import EngineInfo, Mask, allows, complete_options, token_ids
+from harness.protocol import EngineInfo, Mask, allows, complete_options
 from harness.protocol_checks.adapters import (
     OBJECT,
     TEXTS,
@@ -38,9 +38,6 @@ class FakeTokenSet:
 
     def contains(self, token_id: int) -> bool:
         return allows(self._mask, token_id)
-
-    def num_allowed(self) -> int:
-        return len(token_ids(self._mask, 32 * len(self._mask)))
 
 
 class FakeVocabulary:

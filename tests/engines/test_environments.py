@@ -22,7 +22,7 @@ from harness.engines.environments import at_hand, provide, provide_all, remove
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
-from tests.toy_packages import ADAPTER, seen_inside, small_index, wheel
+from tests.toy_packages import ADAPTER, refusal, seen_inside, small_index, wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -241,21 +241,14 @@ def test_what_a_killed_process_leaves_is_never_used(toy, cache, monkeypatch):
 # What cannot be had
 
 
-def refusal(spec):
-    with pytest.raises(UsageError) as caught:
-        provide(spec)
-    assert "\n" not in str(caught.value)
-    return caught.value
-
-
 @pytest.mark.processes
 def test_an_unknown_version_names_the_nearest(toy, index, cache):
     for version in ("1.1", "1.2", "1.10"):
         wheel(index, "toy-engine", version)
-    error = refusal(toy("@1.3"))
-    assert "toy_adapter:Toy@1.3" in error.message
-    assert "there is no toy-engine 1.3" in error.message
-    assert error.hint == "nearest: 1.2, 1.10"
+    message = refusal(toy("@1.3"))
+    assert "toy_adapter:Toy@1.3" in message
+    assert "there is no toy-engine 1.3" in message
+    assert message.endswith("(nearest: 1.2, 1.10)")
     assert [path.suffix for path in cache.iterdir()] == [".lock"]
 
 
@@ -269,7 +262,7 @@ def test_a_version_for_another_python_says_so(toy, tmp_path, monkeypatch):
     (tmp_path / "simple" / "toy-engine" / "index.html").write_text(page)
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "simple").as_uri())
-    message = refusal(toy("@10.5")).message
+    message = refusal(toy("@10.5"))
     assert "toy-engine 10.5 cannot be installed" in message
     assert "Python" in message
     assert ">=4" in message
@@ -278,32 +271,27 @@ def test_a_version_for_another_python_says_so(toy, tmp_path, monkeypatch):
 @pytest.mark.processes
 def test_what_an_engine_requires_may_be_missing_too(toy, index):
     wheel(index, "toy-engine", "4.0", requires=["toy-nowhere>=7"])
-    message = refusal(toy("@4.0")).message
+    message = refusal(toy("@4.0"))
     assert "toy-engine 4.0 cannot be installed" in message
     assert "toy-nowhere>=7" in message
 
 
-def test_an_engine_that_is_not_installed_and_was_tested_at_no_version(toy):
-    error = refusal(toy())
-    assert "its package toy-engine is not installed" in error.message
-    assert error.hint.startswith("pip install toy-engine, or ")
-    assert "toy_adapter:Toy@VERSION" in error.hint
-
-
-def test_a_text_that_is_no_version(toy):
-    assert "'latest' is not a version" in refusal(toy("@latest")).message
-
-
-@pytest.mark.parametrize("kind", ["Nameless", "Silent"])
-def test_an_adapter_without_a_distribution_has_no_versions(toy, kind):
-    error = refusal(toy("@1.0", kind))
-    assert "versions are not supported for it" in error.message
-    assert "leave out @1.0" in error.hint
+@pytest.mark.parametrize(
+    ("version", "kind", "words"),
+    [
+        ("", "Toy", ["toy-engine is not installed", "pip install toy-engine, or ", "Toy@VERSION"]),
+        ("@latest", "Toy", ["'latest' is not a version"]),
+        ("@1.0", "Nameless", ["versions are not supported for it", "leave out @1.0"]),
+        ("@1.0", "Silent", ["versions are not supported for it", "leave out @1.0"]),
+    ],
+)
+def test_what_names_no_version_that_could_be_had(toy, version, kind, words):
+    assert all(word in refusal(toy(version, kind)) for word in words)
 
 
 def test_an_engine_inside_maskcourt_has_no_versions_of_its_own(cache):
     spec = EngineSpec("x@1.0", "tests.miniatures:Enumerator", {}, "1.0")
-    assert "versions are not supported for it" in refusal(spec).message
+    assert "versions are not supported for it" in refusal(spec)
 
 
 class EmptyIndex(BaseHTTPRequestHandler):
@@ -320,10 +308,10 @@ def test_a_distribution_that_no_index_has(toy, monkeypatch):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.delenv("PIP_NO_INDEX")
         monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
-        error = refusal(toy("@1.0", "Unpublished"))
+        message = refusal(toy("@1.0", "Unpublished"))
         server.shutdown()
-    assert "versions are not supported for it" in error.message
-    assert "'toy-unpublished'" in error.message
+    assert "versions are not supported for it" in message
+    assert "'toy-unpublished'" in message
 
 
 @pytest.mark.processes
@@ -333,14 +321,14 @@ def test_no_index_that_answers(toy, monkeypatch):
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{port}/simple")
-    error = refusal(toy("@1.0", "Unpublished"))
-    assert "no package index can be reached to install toy-unpublished 1.0" in error.message
-    assert "check the network" in error.hint
+    message = refusal(toy("@1.0", "Unpublished"))
+    assert "no package index can be reached to install toy-unpublished 1.0" in message
+    assert "check the network" in message
 
 
 def test_a_cache_that_cannot_be_written(toy, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(tmp_path / "file" / "environments"))
-    error = refusal(toy("@2.0"))
-    assert "cannot be made" in error.message
-    assert "MASKCOURT_ENVIRONMENTS" in error.hint
+    message = refusal(toy("@2.0"))
+    assert "cannot be made" in message
+    assert "MASKCOURT_ENVIRONMENTS" in message

@@ -138,13 +138,6 @@ class TestExceptions:
         assert matcher.follow(b'{"b":null}') == 10
         assert matcher.follow(b'{"xyz":null}') == 6
 
-    def test_the_library_alone_allows_the_end_there(self, library, caplog):
-        alone = library(json.loads(self.BROKEN))
-        for length in range(len(b'{"xyz') + 1):
-            known = alone.get_allowed_tokens(list(b'{"xyz'[:length])).allowed_tokens
-        assert known.numpy().view("uint32").tolist() == END.tolist()
-        assert "Unknown LMFormatEnforcer Problem" in caplog.text
-
 
 @pytest.mark.parametrize(
     ("options", "most_spaces", "most_items"),

@@ -132,16 +132,7 @@ class TestDistrust:
         return panel.ask({0: Prove(one, none, none, rest, members)})[0].values.tolist() == [0]
 
     def test_lasts_for_the_case_and_through_a_restart(self, vocabulary):
-        class Hasty(miniatures.Enumerator):
-            class Matcher(miniatures.LanguageMatcher):
-                def follow(self, tokens):
-                    return len(tokens)
-
-            def matcher(self, schema):
-                language = self.language(schema)
-                return self.Matcher(self.vocabulary, language, language)
-
-        panel = InProcessPanel([Hasty], vocabulary)
+        panel = InProcessPanel([miniatures.Hasty], vocabulary)
         panel.compile(SCHEMA, distrusted=())
         assert self.proven(panel)
         panel.compile(SCHEMA, distrusted=[0])
@@ -154,16 +145,6 @@ class TestDistrust:
 
 
 class TestWalking:
-    def test_masks_and_steps(self, panel, vocabulary):
-        panel.compile(json.dumps({"enum": [12, 123, 45], "x-forbidden": [["1", "23"]]}))
-        walked = walk(panel, [0, 1], [])
-        assert list(walked) == [0, 1]
-        assert all(one.failure is None and len(one) == 1 for one in walked.values())
-        assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"1", b"12", b"4"}
-        panel.walk([0, 1], [ord("1")], 0)
-        assert allowed(panel, 0, vocabulary) == {b"2", b"23"}
-        assert allowed(panel, 1, vocabulary) == {b"2"}
-
     def test_a_batch_is_as_many_steps(self, panel, vocabulary):
         panel.compile(SCHEMA)
         batch = [one.masks.copy() for one in walk(panel, [0, 1], b"123").values()]

@@ -308,21 +308,6 @@ def tails_of(texts):
     ]
 
 
-class Hasty(miniatures.Enumerator):
-    """Has a faster way than its masks, which allows everything and says how often it was asked."""
-
-    class Matcher(miniatures.LanguageMatcher):
-        asked = 0
-
-        def follow(self, tokens):
-            Hasty.Matcher.asked += 1
-            return len(tokens)
-
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
-
-
 class TestConfirming:
     GOOD, BAD = ids("2", "<eos>"), ids("9", "<eos>")
 
@@ -341,16 +326,16 @@ class TestConfirming:
         ]
 
     def test_the_faster_way_decides_and_is_found_out_by_the_masks(self):
-        service = standing(Hasty, SCHEMA)
+        service = standing(miniatures.Hasty, SCHEMA)
         assert prove(service, [(ord("1"), 0, 0)], [self.BAD, self.GOOD], [[0, 1]]) == [0]
         assert confirm(service, [ord("1")] * 2, [self.BAD, self.GOOD]) == [False, True]
 
     def test_an_engine_that_is_not_trusted_is_held_to_its_masks(self):
-        service = standing(Hasty, SCHEMA)
+        service = standing(miniatures.Hasty, SCHEMA)
         ask(service, Compile(json.dumps(SCHEMA), strict=True))
-        asked = Hasty.Matcher.asked
+        asked = miniatures.Hasty.Matcher.asked
         assert prove(service, [(ord("1"), 0, 0)], [self.BAD, self.GOOD], [[0, 1]]) == [1]
-        assert Hasty.Matcher.asked == asked
+        assert miniatures.Hasty.Matcher.asked == asked
         ask(service, Compile(json.dumps(SCHEMA)))
         assert prove(service, [(ord("1"), 0, 0)], [self.BAD], [[0]]) == [0], (
             "a matter of each schema"

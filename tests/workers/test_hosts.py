@@ -275,19 +275,16 @@ class TestLimits:
             answer = host.request({"do": "spend", "seconds": 0.1}, limit=0.4)
             assert isinstance(answer, wire.Message)
 
-    def test_a_host_that_idles_longer_than_a_limit_is_not_over_it(self, host, monkeypatch):
-        host.submit({"do": "echo"}, {}, limit=5.0)
-        host.answer()
-        later = time.monotonic() + 3600
-        monkeypatch.setattr(time, "monotonic", lambda: later)
-        assert isinstance(host.request({"do": "spend", "seconds": 0.1}, limit=5.0), wire.Message)
-
-    def test_that_the_coordinator_stood_still_is_not_the_hosts(self, host, monkeypatch):
-        host.submit({"do": "spend", "seconds": 0.2}, {}, limit=1.0)
+    @pytest.mark.parametrize("amid", [False, True], ids=["the host idled", "this stood still"])
+    def test_an_hour_in_which_nothing_was_done_is_not_the_hosts(self, host, monkeypatch, amid):
+        asked = {"do": "spend", "seconds": 0.2}
+        host.submit(asked, {}, limit=1.0)
+        if not amid:
+            host.answer()
         later = time.monotonic() + 3600
         monkeypatch.setattr(time, "monotonic", lambda: later)
         host.look_after()
-        assert isinstance(host.answer(), wire.Message)
+        assert isinstance(host.answer() if amid else host.request(asked, {}, 1.0), wire.Message)
 
 
 class TestOutput:
