@@ -6,7 +6,7 @@ gives it every character of the vocabulary; all three are settings that the libr
 
 Its masks take from milliseconds to seconds, and most of that goes into states that it has been in
 before. So the mask of a state of its parser is kept for all texts after which that is the same
-(`_Fingerprints`). What is allowed is said by the library alone. Times of this engine are those of a
+(`_fingerprint`). What is allowed is said by the library alone. Times of this engine are those of a
 library helped along.
 
 The library catches its own exceptions, logs them, and then allows the end of generation alone.
@@ -23,7 +23,7 @@ given to a parser are overwritten by those of the environment, so they are set o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -134,7 +134,7 @@ class LMFormatEnforcerEngine:
             )
             parser.context.regex_parser_cache = dict(kept)
             parser.config = CharacterLevelParserConfig(**self._settings)
-            masks = _Masks(self._library, self._enforcer, self._vocabulary)
+            masks = _Masks(self._enforcer, self._vocabulary)
             masks.of(parser)
         except Exception as error:
             raise Refused(_told(error)) from error
@@ -216,18 +216,18 @@ class _Matcher(EndingMatcher):
 class _Masks:
     """The masks of one schema, each kept for all texts after which the parser stands alike."""
 
-    def __init__(self, library: Any, enforcer: Any, vocabulary: Vocabulary) -> None:
+    def __init__(self, enforcer: Any, vocabulary: Vocabulary) -> None:
         self._enforcer = enforcer
         self.tokens, self.eos_ids = vocabulary.tokens, vocabulary.eos_ids
         self._words = vocabulary.words
         self._known: dict[Hashable, Mask] = {}
         # A mask looks no further ahead than the longest token reaches.
-        self._fingerprints = _Fingerprints(library, max(map(len, vocabulary.tokens)))
+        self._horizon = max(map(len, vocabulary.tokens))
 
     def of(self, parser: Any) -> Mask:
         """The tokens that the library allows; not to be written to."""
         with _raised():
-            key = self._fingerprints.of(parser)
+            key = _fingerprint(parser, self._horizon)
             if key not in self._known:
                 ids: list[int] = []
                 root, shortcut = self._enforcer.tokenizer_tree.root, parser.shortcut_key()
@@ -239,117 +239,55 @@ class _Masks:
             return self._known[key]
 
 
-class _Fingerprints:
-    """What tells two states of the library's parsers apart, as far as a mask depends on it.
+_SHARED = {"root", "context", "_config", "current_key", "is_dictionary", "last_parsed_string"}
+"""Fields that are the same in all states of a schema, or of which others tell."""
 
-    Of a class that is not known here every object has its own state. Which fields matter is read
-    from `jsonschemaparser.py`; after `horizon` characters nothing does. Tests hold the masks to
-    those of the library alone.
+
+def _fingerprint(value: Any, horizon: int) -> Hashable:
+    """What tells two states of the library's parsers apart: the same only if their masks are.
+
+    After `horizon` characters nothing matters. What a field is for is read from
+    `jsonschemaparser.py`; tests hold the masks to those of the library alone.
     """
+    if isinstance(value, list | tuple):
+        return tuple(_fingerprint(one, horizon) for one in value)
+    if not hasattr(value, "get_allowed_characters"):  # no parser
+        return repr(value)  # which tells 1 from True
+    fields = _fields(value, horizon)
+    names = (type(value).__name__, *fields)
+    return tuple(_fingerprint(one, horizon) for one in (*names, *fields.values()))
 
-    def __init__(self, library: Any, horizon: int) -> None:
-        from lmformatenforcer import characterlevelparser, jsonschemaparser
 
-        self._naming = jsonschemaparser.ObjectParsingStage.PARSING_KEY_VALUE_SEPARATOR
-        self._object = jsonschemaparser.ObjectParsingState
-        self._string = jsonschemaparser.StringParsingState
-        self._horizon = horizon
-        self._schemas: dict[str, list[Any]] = {}
-        self._ids: dict[int, Any] = {}
-        self._fields: dict[type, Callable[[Any], Hashable]] = {
-            library.JsonSchemaParser: self._of_json,
-            jsonschemaparser.ObjectParsingState: self._of_object,
-            jsonschemaparser.ListParsingState: self._of_list,
-            jsonschemaparser.StringParsingState: self._of_string,
-            jsonschemaparser.NumberParsingState: self._of_number,
-            library.UnionParser: self._of_several,
-            library.SequenceParser: self._of_several,
-            library.StringParser: lambda parser: parser.target_str,
-            library.RegexParser: lambda parser: (id(parser.context), parser.current_state),
-            characterlevelparser.ForceStopParser: lambda parser: parser.allow_whitespace,
-        }
-
-    def of(self, parser: Any) -> Hashable:
-        """The same for two parsers only if they behave alike as far as the horizon."""
-        fields = self._fields.get(type(parser))
-        return (type(parser), object() if fields is None else fields(parser))
-
-    def _of_several(self, parser: Any) -> Hashable:
-        return tuple(map(self.of, parser.parsers))
-
-    def _of_json(self, parser: Any) -> Hashable:
-        stack, name, below = [], "", None
-        for one in parser.object_stack:
-            stack.append((self.of(one), one.parsed_string if self._names(below, one) else ""))
-            below = one
-        if self._names(below):
-            name = parser.last_parsed_string
-        limited = parser.config.max_consecutive_whitespaces < _UNLIMITED
-        return (
-            tuple(stack),
-            parser.num_consecutive_whitespaces if limited else 0,
-            parser.last_non_whitespace_character == "[",
-            name,
-        )
-
-    def _names(self, below: Any, one: Any = None) -> bool:
-        """Whether what stands on an object is a name whose text matters once it is closed."""
-        if type(below) is not self._object or below.current_stage != self._naming:
-            return False
-        matters = not below.is_dictionary or below.schema_object.required
-        return bool(matters) and (one is None or type(one) is self._string)
-
-    def _of_object(self, parser: Any) -> Hashable:
-        keys = frozenset(parser.existing_keys)
-        if parser.is_dictionary:
-            keys &= frozenset(parser.schema_object.required)
-        parser.schema_object = self._same(parser.schema_object)
-        return id(parser.schema_object), parser.current_stage, keys
-
-    def _of_list(self, parser: Any) -> Hashable:
-        parser.list_member_type = self._same(parser.list_member_type)
-        fewest, most, seen = parser.min_items, parser.max_items, parser.num_items_seen
-        if most is None:
-            seen = min(seen, (fewest or 0) + 1)
-        ends = parser.seen_list_opener, parser.seen_list_closer
-        return id(parser.list_member_type), fewest, most, seen, *ends
-
-    def _of_string(self, parser: Any) -> Hashable:
-        quotes = parser.require_closing_quote, parser.seen_opening_quote, parser.seen_closing_quote
-        if all(quotes):
-            return quotes
-        text = parser.parsed_string
-        limits = parser.min_length, parser.max_length
-        # The library takes a limit of 0 for none in some places.
-        left = [min(self._horizon, max(one - len(text), 0)) if one else str(one) for one in limits]
-        regex = None if parser.regex_parser is None else self.of(parser.regex_parser)
-        some = parser.allowed_strings
-        if some:
-            known = frozenset(map(repr, some))
-            return *quotes, parser.require_opening_quote, text, known, regex
-        return *quotes, parser.require_opening_quote, bool(text), *left, regex
-
-    @staticmethod
-    def _of_number(parser: Any) -> Hashable:
-        text = parser.parsed_string
-        seen = parser.seen_decimal_point, parser.seen_whitespace_after_digits, parser.seen_exponent
-        last = text if len(text) < 3 else (text[-1].isdigit() or text[-1])
-        return last, parser.allow_floating_point, *seen, parser.seen_digit
-
-    def _same(self, schema: Any) -> Any:
-        """The first of the equal subschemas: the library reads one anew wherever it is referred to.
-
-        Parsers are given it in the place of theirs, so that what they make of it is the same, too.
-        """
-        if not hasattr(schema, "properties") or self._ids.get(id(schema)) is schema:
-            return schema
-        alike = self._schemas.setdefault(repr((schema.type, list(schema.properties or ()))), [])
-        for one in alike:
-            if one == schema:
-                return one
-        alike.append(schema)
-        self._ids[id(schema)] = schema
-        return schema
+def _fields(value: Any, horizon: int) -> dict[str, Any]:
+    """The fields of a parser, as far as they matter."""
+    kind = type(value).__name__
+    fields = {name: one for name, one in vars(value).items() if name not in _SHARED}
+    if kind == "RegexParser":
+        fields = {"context": id(value.context), "state": value.current_state}
+    elif kind == "JsonSchemaParser":
+        stack = value.object_stack
+        if value.config.max_consecutive_whitespaces == _UNLIMITED:
+            del fields["num_consecutive_whitespaces"]
+        fields["last_non_whitespace_character"] = value.last_non_whitespace_character == "["
+        if any("KEY_VALUE" in str(getattr(one, "current_stage", "")) for one in stack):
+            # the text of a key matters until its object has taken it
+            texts = [getattr(one, "parsed_string", "") for one in stack]
+            fields["names"] = [value.last_parsed_string, *texts]
+    elif kind == "ObjectParsingState":
+        keys = set(value.existing_keys)
+        keys &= set(value.schema_object.required) if value.is_dictionary else keys
+        fields["existing_keys"] = sorted(keys)
+    elif kind == "ListParsingState":
+        del fields["parsed_string"]
+        if value.max_items is None:
+            fields["num_items_seen"] = min(value.num_items_seen, (value.min_items or 0) + 1)
+    elif kind == "StringParsingState" and not value.allowed_strings:
+        text = value.parsed_string
+        fields["parsed_string"] = bool(text)
+        for name in ("min_length", "max_length"):  # which is taken for none where it is 0
+            if limit := fields[name]:
+                fields[name] = min(horizon, max(limit - len(text), 0)), "left"
+    return fields
 
 
 def _limit(options: Mapping[str, bool | int | str], name: str, usual: int) -> int:
