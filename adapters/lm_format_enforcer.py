@@ -100,9 +100,7 @@ class LMFormatEnforcerEngine:
         }
         self._data = lmformatenforcer.TokenEnforcerTokenizerData(
             [(token, text, False) for token, text in self._texts.items()],
-            lambda ids: b"".join(map(vocabulary.tokens.__getitem__, ids)).decode(
-                "utf-8", "replace"
-            ),
+            str,  # of ids, which is asked of prefixes alone
             list(vocabulary.eos_ids),
             False,
             vocabulary.size,
