@@ -1,0 +1,237 @@
+"""The usual spellings of a JSON value: the texts that programs and models write for it.
+
+A value is what JSON Schema speaks of: 1 and 1.0 are one value, and members have no order. A program
+writes it compactly, as Python's `json.dumps` does, or indented by two spaces; its members as they
+came, as the schema declares them, or as an engine itself orders them; its characters raw or
+escaped; its numbers as they came, as the shortest decimal, or as an integer. Here a text that is
+written up to some byte is finished in each of these ways; from its first byte on, that is the whole
+value in each of them. Engines differ in which of these they take, so a value counts as lost only
+where none is taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from itertools import product
+from typing import Any, Final
+
+from harness.jsontext.spans import Entry, ValueSpan, characters, root_of
+
+Order = Callable[[str, Sequence[str]], Sequence[str]]
+"""The names of an object's members, in the order in which to write them, by the object's path."""
+
+MOST: Final = 24
+"""Spellings of one value, at most; the likeliest come first."""
+
+_BLANK: Final = b" \t\n\r"
+
+
+@dataclass(frozen=True)
+class _Layout:
+    comma: bytes
+    colon: bytes
+    indent: bytes = b""
+
+
+_LAYOUTS: Final = (_Layout(b", ", b": "), _Layout(b",", b":"), _Layout(b",", b": ", b"  "))
+_NUMBERS: Final = ("given", "shortest", "integer")
+
+
+def as_given(_path: str, names: Sequence[str]) -> Sequence[str]:
+    """Members in the order in which they came."""
+    return names
+
+
+def ordered_as(known: Mapping[str, Sequence[str]]) -> Order:
+    """Members in the order that is known for their object's path, the others after them."""
+
+    def order(path: str, names: Sequence[str]) -> Sequence[str]:
+        first = [name for name in known.get(path, ()) if name in names]
+        return [*first, *(name for name in names if name not in first)]
+
+    return order
+
+
+def orders_of(text: bytes) -> dict[str, list[str]]:
+    """The order of members in a text, by the path of their object; items share a path."""
+    found: dict[str, list[str]] = {}
+
+    def look(node: ValueSpan, path: str) -> None:
+        if node.kind == "object":
+            found.setdefault(path, [one.name for one in node.members])
+        for one in node.entries:
+            look(one.value, child_path(path, one, node))
+
+    look(root_of(text), "")
+    return found
+
+
+def child_path(path: str, entry: Entry, parent: ValueSpan) -> str:
+    """The path of a member's value; all items of an array have one."""
+    return f"{path}/{entry.name}" if parent.kind == "object" else f"{path}/*"
+
+
+def usual_spellings(
+    text: bytes, written: int = 0, orders: Sequence[Order] = (as_given,)
+) -> list[bytes]:
+    """The usual spellings of the value of `text`, JSON, that begin with its first bytes.
+
+    Args:
+        written: So many bytes stand already, and stay as they are.
+        orders: The orders of members to write, likeliest first.
+
+    Returns:
+        Whole texts, at most `MOST`, each once.
+    """
+    found: dict[bytes, None] = {}
+    root = root_of(text)
+    ways: list[Sequence[Any]] = [_LAYOUTS, orders, (False, True), _NUMBERS]
+    every = product(*(range(len(one)) for one in ways))
+    for chosen in sorted(every, key=lambda way: sum(at > 0 for at in way)):
+        style = _Style(text, written, *(way[at] for way, at in zip(ways, chosen, strict=True)))
+        found.setdefault(style.write(root))
+        if len(found) == MOST:
+            break
+    return list(found)
+
+
+def value_key(text: bytes) -> str:
+    """The same for two JSON texts where they have the same value, and else another."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: plain(value[name]) for name in sorted(value)}
+        if isinstance(value, list):
+            return [plain(one) for one in value]
+        return str(value.normalize() + 0) if isinstance(value, Decimal) else value
+
+    read = json.loads(text, parse_float=_decimal, parse_int=_decimal)
+    return json.dumps([plain(read)])
+
+
+def _decimal(digits: str) -> Decimal | str:
+    try:
+        return Decimal(digits)
+    except InvalidOperation:  # an exponent that no decimal holds
+        return digits
+
+
+_WRITTEN, _REST, _NEW = range(3)
+"""Of a token: it stands already, or a part of it does, or nothing."""
+_Token = tuple[str, int, bytes]
+"""Its kind, how much of it stands, and what is left to write."""
+
+
+@dataclass(frozen=True)
+class _Style:
+    """Writes a value in one way, after what is written of it."""
+
+    text: bytes
+    written: int
+    layout: _Layout
+    order: Order
+    ascii: bool
+    numbers: str
+
+    def write(self, root: ValueSpan) -> bytes:
+        out = bytearray(self.text[: self.written])
+        depth, before = 0, ""
+        for kind, stands, piece in self._tokens(root, ""):
+            depth -= kind == "close"
+            if stands == _NEW:
+                space = self._space(before, kind, depth)
+                if len(out) == self.written:  # some of it may be written
+                    there = out[len(out.rstrip(_BLANK)) :]
+                    space = space[len(there) :] if space.startswith(there) else b""
+                out += space
+            if stands != _WRITTEN:
+                out += piece
+            depth += kind == "open"
+            before = kind
+        return bytes(out)
+
+    def _space(self, before: str, kind: str, depth: int) -> bytes:
+        """The white space between two tokens."""
+        if before == "colon":
+            return self.layout.colon[1:]
+        closes, opened = kind == "close", before == "open"
+        if self.layout.indent and (closes != opened or before == "comma"):
+            return b"\n" + self.layout.indent * depth
+        return self.layout.comma[1:] if before == "comma" else b""
+
+    def _tokens(self, node: ValueSpan, path: str) -> Iterator[_Token]:
+        if node.kind not in ("object", "array"):
+            yield self._scalar(node)
+            return
+        yield self._mark("open", node.start, node.raw[:1])
+        stand = [one for one in node.entries if one.key.start < self.written]
+        commas = sum(0 <= one.comma < self.written for one in node.entries)
+        for at, one in enumerate(self._sorted(node, path, stand)):
+            if at:
+                yield "comma", _WRITTEN if at <= commas else _NEW, b","
+            if one.key is not one.value:
+                yield self._scalar(one.key)
+                yield self._mark("colon", self.text.index(b":", one.key.end), b":")
+            yield from self._tokens(one.value, child_path(path, one, node))
+        yield self._mark("close", node.end - 1, node.raw[-1:])
+
+    def _mark(self, kind: str, at: int, piece: bytes) -> _Token:
+        return kind, _WRITTEN if at < self.written else _NEW, piece
+
+    def _sorted(self, node: ValueSpan, path: str, stand: Sequence[Entry]) -> list[Entry]:
+        """The entries of a container: those that stand as they are, the others in order."""
+        rest = {one.name: one for one in node.entries[len(stand) :]}
+        if node.kind == "array" or not rest:
+            return list(node.entries)
+        names = self.order(path, [one.name for one in node.entries])
+        return [*stand, *(rest[name] for name in names if name in rest)]
+
+    def _scalar(self, node: ValueSpan) -> _Token:
+        if node.end < self.written or (node.end == self.written and node.kind != "number"):
+            return "scalar", _WRITTEN, b""
+        cut = max(node.start, self.written)
+        if node.kind == "string":
+            piece = self._string(node, cut)
+        elif node.kind == "number":
+            spelled, started = _spelled_number(node.raw, self.numbers), self.text[node.start : cut]
+            fits = spelled.startswith(started)
+            piece = spelled[len(started) :] if fits else self.text[cut : node.end]
+        else:
+            piece = self.text[cut : node.end]
+        return "scalar", _REST if node.start < self.written else _NEW, piece
+
+    def _string(self, node: ValueSpan, cut: int) -> bytes:
+        spans, value = characters(node), node.value
+        if cut == node.start:
+            return _written_string(value, ascii_=self.ascii)
+        if len(spans) != len(value):  # halves of pairs: as it stands
+            return self.text[cut : node.end]
+        left = sum(start < cut for start, _ in spans)
+        begin = spans[left][0] if left < len(spans) else node.end - 1
+        return self.text[cut:begin] + _written_string(value[left:], ascii_=self.ascii)[1:]
+
+
+def _written_string(value: str, *, ascii_: bool) -> bytes:
+    return json.dumps(value, ensure_ascii=ascii_).encode("utf-8", "surrogatepass")
+
+
+def _spelled_number(raw: bytes, how: str) -> bytes:
+    if how == "given":
+        return raw
+    number = _decimal(raw.decode())
+    if isinstance(number, str) or not number.is_finite():
+        return raw
+    exponent = number.adjusted()
+    if how == "integer":
+        whole = number == number.to_integral_value() and exponent < 40
+        return str(int(number)).encode() if whole else raw
+    try:
+        short = json.dumps(float(number)).encode()
+    except OverflowError:
+        return raw
+    if _decimal(short.decode()) != number:  # more digits than a double keeps
+        return format(number.normalize(), "f").encode() if -40 < exponent < 40 else raw
+    return short
