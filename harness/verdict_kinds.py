@@ -54,6 +54,8 @@ FALSE_REJECTION: Final = VerdictKind(
     "the engine forbids a token that leads to a valid text",
 )
 
+DEAD_END: Final = "dead_end"
+
 _ALL: Final = (
     FALSE_ACCEPTANCE,
     FALSE_REJECTION,
@@ -68,7 +70,7 @@ _ALL: Final = (
         "the engine allows the end where the text is not yet a complete JSON value",
     ),
     VerdictKind(
-        "dead_end",
+        DEAD_END,
         Convicts.ENGINE,
         "the engine leads to a place where it allows nothing, or from which no way within the limit"
         " leads to an end",
@@ -113,6 +115,17 @@ CLASSES: Final = (BUG, WARNED, DEPARTURE)
 """What an error counts as: a bug, what the engine warned of, or what it declares to do otherwise.
 
 A verdict that is open has no class."""
+
+INVALID_VALUE, FORMAT_ONLY, NOT_JSON = "invalid_value", "format_only", "not_json"
+"""Effects of acceptances: the value is invalid; for its `format` alone; the text is no JSON."""
+LOST_VALUE, TRAP, SPELLING, UNCLEAR = "lost_value", "trap", "spelling", "unclear"
+"""Effects of rejections and dead ends: no usual spelling of the value is taken; none after the
+tokens that the engine itself allowed; another is; or something else in the value is refused."""
+EFFECTS: Final = (
+    *("", INVALID_VALUE, FORMAT_ONLY, NOT_JSON),
+    *(LOST_VALUE, TRAP, SPELLING, UNCLEAR),
+)
+"""What a proven error does to a user (`harness.comparison.effects`); mostly about a value."""
 
 CHALLENGER: Final = "json"
 """Stands for an engine where the grammar of JSON alone, and no engine, allowed a completion.

@@ -12,6 +12,7 @@ from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk
 from harness.comparison.challenger import Challenges
 from harness.comparison.distrust import Distrusted
+from harness.comparison.effects import CaseEffects
 from harness.comparison.fed_texts import reference_problem
 from harness.comparison.flaws import Probes
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
@@ -21,6 +22,7 @@ from harness.comparison.text_facts import TextFacts
 from harness.comparison.text_feeding import CaseTexts
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
+from harness.engines.requests import Each, Follow
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
@@ -31,6 +33,9 @@ from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
 from harness.verdict_kinds import CHALLENGER
 from harness.workers.outcomes import AdapterFault, Compiled, Failure
+
+EFFECTS_STAGE = "effects"
+"""The stage of an engine that fails while it is asked for other spellings."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,11 @@ class CaseRun:
         known = self.canonical.starts(text) if self.canonical is not None else {}
         return {**known, len(text): self.vocabulary.eos} if known else {}
 
+    def tokens(self, text: bytes) -> Sequence[int]:
+        """The tokens of a text, the tokenizer's own where they are known."""
+        known = self.canonical.tokens(text) if self.canonical is not None else None
+        return self.vocabulary.encode_greedy(text) if known is None else known
+
     def run(self, case: Case) -> Rows:
         """All rows of one case."""
         self.begin(case)
@@ -169,6 +179,7 @@ class RunningCase:
         self.alone = False
         self.made = Made()
         self.fed: CaseTexts | None = None
+        self.effects: CaseEffects | None = None
         self.budget = CaseBudget(tools.rules.budget, lambda: 0.0)
         self.references: list[bytes] = []
         self.judged: list[int] = []
@@ -238,8 +249,23 @@ class RunningCase:
                 assert self.proofs is not None, "a case that cannot be judged is not walked"
                 CaseWalk(self, walk, reference, judged, self.proofs).go()
         if self.proofs is not None:
-            message = self._texts(compiled, self.proofs).wrong_label() or message
+            texts = self._texts(compiled, self.proofs)
+            message = texts.wrong_label() or message
+            self._decide_effects(texts)
         return status, reason, message
+
+    def _decide_effects(self, texts: CaseTexts) -> None:
+        """Ask the engines what the errors that are proven of them cost."""
+        assert self.effects is not None, "what is judged has effects"
+        self.step()
+
+        def ask(asks: Mapping[int, Follow]) -> Mapping[int, Each]:
+            up = texts.at_start(asks, EFFECTS_STAGE)
+            return texts.ask({engine: asks[engine] for engine in up}, EFFECTS_STAGE)
+
+        with self.notes.cost(EFFECTS_STAGE):
+            valid = [one.text for one in texts.instances if one.ruling.verdict == VALID]
+            self.effects.decide(ask, texts.written, valid)
 
     def _made(self, compiled: Sequence[int]) -> list[bytes]:
         """The texts to walk where the case brings none: made ones, else valid ones of engines."""
@@ -284,6 +310,15 @@ class RunningCase:
         self.schema = strict_json.parse(self.case.schema)
         tools, rules = self.tools, self.tools.rules
         without_formats = tools.judge.valid_without_formats if rules.formats == ASSERTION else None
+        vocabulary = tools.vocabulary
+        self.effects = CaseEffects(
+            self.schema,
+            tools.judge,
+            tools.tokens,
+            [len(one) for one in vocabulary.tokens],
+            vocabulary.eos,
+            frozenset(at for at, spec in enumerate(tools.panel.specs) if spec.slow_masks),
+        )
         self.proofs = VerdictNotes(
             self.notes.rows,
             self.case,
@@ -291,6 +326,7 @@ class RunningCase:
             tools.vocabulary,
             self.schema,
             TextFacts(self.case.schema, self.schema, without_formats),
+            self.effects,
         )
         if rules.challenger:
             self.challenges = Challenges(

@@ -36,7 +36,8 @@ class CaseTexts:
     """Feeds the texts of one case, a kind after the other, and notes what that proves.
 
     `failed` is told of engines that fail: which, how, and at what stage. `instances` are those that
-    were fed, the case's own first; `samples` what engines wrote and all were fed with.
+    were fed, the case's own first; `samples` what engines wrote and all were fed with, `written`
+    who wrote what.
     """
 
     panel: Panel
@@ -47,6 +48,7 @@ class CaseTexts:
     failed: Callable[[int, Failure, str], None]
     instances: list[FedText] = field(default_factory=list)
     samples: list[FedText] = field(default_factory=list)
+    written: list[tuple[int, bytes]] = field(default_factory=list)
 
     def in_tokens(self, label: str, text: bytes, ruling: Ruling) -> FedText:
         """A text in the tokenizer's own tokens; in some others where the vocabulary has none."""

@@ -10,6 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.disputes import Dispute, Tokens
+from harness.comparison.effects import (
+    CaseEffects,
+    EffectColumns,
+    Rejected,
+    effect_of_acceptance,
+)
 from harness.comparison.fed_texts import FedText, TextVerdict, conclude
 from harness.comparison.findings import CODES, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.text_facts import TextFacts
@@ -24,7 +30,9 @@ from harness.jsontext.pointers import typed_steps
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, Words
 from harness.validators.judge import VERDICTS, Ruling
 from harness.verdict_kinds import (
+    ACCEPTANCES,
     CHALLENGER,
+    DEAD_END,
     FALSE_ACCEPTANCE,
     OPEN,
     REJECTIONS,
@@ -45,8 +53,10 @@ class VerdictNotes:
         vocabulary: Vocabulary,
         schema: Any,
         facts: TextFacts | None = None,
+        effects: CaseEffects | None = None,
     ) -> None:
         self.rows = rows
+        self._effects = effects
         self._facts = facts
         self.attribution = Attribution(schema)
         self._parsed = schema
@@ -107,6 +117,29 @@ class VerdictNotes:
             format_alone, spellings = self._facts.of(
                 kind.tolist(), categories.tolist(), details.tolist(), each, text
             )
+        effects = EffectColumns.of(len(tokens))
+        if self._effects is not None:
+            where = zip(kind.tolist(), row.tolist() + [flaw.row for flaw in flaws], strict=True)
+            for at, (word, of_row) in enumerate(where):
+                if word in ACCEPTANCES:
+                    about = reasons[attributed[at]]
+                    said = about.reason if isinstance(about, Ruling) else ""
+                    effects.note(
+                        at, effect_of_acceptance(word, said, format_alone=format_alone[at])
+                    )
+                elif word in REJECTIONS or word == DEAD_END:
+                    engine, more = findings.engines[of_row], ()
+                    if word == DEAD_END and accepter[at] in (-1, of_row):
+                        self._effects.add_dead_end(engine, effects, at)
+                        continue
+                    if word == DEAD_END:
+                        more = (int(tokens[at]),)
+                    begun = position.text + b"".join(map(self._vocabulary.tokens.__getitem__, more))
+                    fault = len(position.text) + max(int(refused_at[at]), 0)
+                    consumed = (*position.consumed, *more)
+                    self._effects.add(
+                        Rejected(engine, text(at), consumed, len(begun), fault), effects, at
+                    )
         names = ["", *map(self._name, findings.engines)]
         self.rows.extend(
             "verdicts",
@@ -135,6 +168,7 @@ class VerdictNotes:
             jsonschema_rs=Words(ruled, [one.jsonschema_rs for one in evidence]),
             format_alone=np.array(format_alone, dtype=np.bool_),
             number_spelling=_coded(spellings),
+            **effects.columns(),
         )
 
     def _name(self, engine: int) -> str:
@@ -220,8 +254,24 @@ class VerdictNotes:
             format_alone, spelling = self._facts.of(
                 [verdict.kind], [category], [governing.detail], [reason], lambda _: one.text
             )
-        self.rows.add(
+        effects = EffectColumns.of(1)
+        if self._effects is not None:
+            if verdict.kind in ACCEPTANCES:
+                found = effect_of_acceptance(
+                    verdict.kind, ruling.reason, format_alone=format_alone[0]
+                )
+                effects.note(0, found)
+            elif verdict.kind in REJECTIONS:
+                written = len(self._prefix(one, verdict))
+                fault = offset if offset >= 0 else written
+                consumed = one.tokens[: verdict.consumed]
+                rejected = Rejected(engine, one.text, consumed, written, fault)
+                self._effects.add(rejected, effects, 0)
+            elif verdict.kind == DEAD_END:
+                self._effects.add_dead_end(engine, effects, 0)
+        self.rows.extend(
             VERDICT_TABLES[evidence],
+            1,
             case=self._case.id,
             **{evidence: number},
             engine=self._names[engine],
@@ -236,11 +286,12 @@ class VerdictNotes:
             instance_pointer=reason.instance_pointer,
             category=category,
             detail=governing.detail,
-            located=None,
+            located=np.array([-1]),
             jsonschema=ruling.jsonschema,
             jsonschema_rs=ruling.jsonschema_rs,
             format_alone=format_alone[0],
             number_spelling=spelling[0],
+            **effects.columns(),
         )
 
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:

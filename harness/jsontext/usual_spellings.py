@@ -75,7 +75,7 @@ def child_path(path: str, entry: Entry, parent: ValueSpan) -> str:
 
 
 def usual_spellings(
-    text: bytes, written: int = 0, orders: Sequence[Order] = (as_given,)
+    text: bytes, written: int = 0, orders: Sequence[Order] = (as_given,), most: int = MOST
 ) -> list[bytes]:
     """The usual spellings of the value of `text`, JSON, that begin with its first bytes.
 
@@ -84,7 +84,7 @@ def usual_spellings(
         orders: The orders of members to write, likeliest first.
 
     Returns:
-        Whole texts, at most `MOST`, each once.
+        Whole texts, at most so many, each once.
     """
     found: dict[bytes, None] = {}
     root = root_of(text)
@@ -93,7 +93,7 @@ def usual_spellings(
     for chosen in sorted(every, key=lambda way: sum(at > 0 for at in way)):
         style = _Style(text, written, *(way[at] for way, at in zip(ways, chosen, strict=True)))
         found.setdefault(style.write(root))
-        if len(found) == MOST:
+        if len(found) == most:
             break
     return list(found)
 

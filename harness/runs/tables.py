@@ -13,7 +13,9 @@ ask for (`harness.explain.attribution`); `located` says of a false acceptance wh
 lies at the token itself (`harness.explain.error_location`); `jsonschema` and `jsonschema_rs`
 are ``valid``, ``invalid`` or empty. `format_alone` says of a false acceptance that its text breaks
 nothing but `format`, and `number_spelling` how the number is spelt that a verdict is about
-(`harness.comparison.text_facts`); `only_challenger` that without the challenger there would be no
+(`harness.comparison.text_facts`); `effect` says what an error costs a user, `spelling` is the text
+of the same value that the engine takes, and `spellings_asked` how many usual ones it does not
+(`harness.comparison.effects`); `only_challenger` that without the challenger there would be no
 such verdict.
 
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
@@ -39,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.verdict_kinds import INSTANCE, KINDS, SAMPLE, WALK
+from harness.verdict_kinds import EFFECTS, INSTANCE, KINDS, SAMPLE, WALK
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
@@ -48,16 +50,16 @@ _TYPES: Mapping[str, pa.DataType] = {
     for kind, columns in (
         (_NAME, "case engine kind reason keyword schema_pointer instance_pointer category detail"),
         (_NAME, "jsonschema jsonschema_rs number_spelling label verdict place accepter origin"),
-        (_NAME, "outcome stage"),
+        (_NAME, "outcome stage effect"),
         (pa.string(), "family status message signal output"),
         (pa.large_string(), "schema"),
-        (pa.binary(), "text"),
+        (pa.binary(), "text spelling"),
         (pa.bool_(), "generated located format_alone always_resolved"),
         (pa.bool_(), "only_challenger"),
         (pa.uint32(), "judged accepters rejecters writers"),
         (pa.int32(), "walks positions walk position offset token canonical dispute"),
         (pa.int32(), "disputed_tokens drawn census completion refused_at consumed instance"),
-        (pa.int32(), "sample allowed"),
+        (pa.int32(), "sample allowed spellings_asked"),
         (pa.int64(), "mask_ns consume_ns"),
         (pa.float64(), "seconds"),
         (pa.list_(pa.int32()), "tokens"),
@@ -75,7 +77,7 @@ def _schema(columns: str, **other: pa.DataType) -> pa.Schema:
 _PLACE = "case walk position"
 _ATTRIBUTION = (
     "keyword schema_pointer instance_pointer category detail located jsonschema jsonschema_rs"
-    " format_alone number_spelling"
+    " format_alone number_spelling effect spelling spellings_asked"
 )
 _FED = "label text tokens canonical verdict reason"
 _ABOUT_TEXT = f"engine kind reason consumed token offset place {_ATTRIBUTION}"
@@ -114,7 +116,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 GAPS = ("located",)
 """Columns in which a value may be missing; in all others, none is."""
 
-KNOWN: Mapping[str, Collection[str]] = {"kind": KINDS}
+KNOWN: Mapping[str, Collection[str]] = {"kind": KINDS, "effect": EFFECTS}
 """The words of some columns; in each, the empty one besides."""
 
 MOST: Mapping[str, int] = {
