@@ -316,6 +316,7 @@ class RunningCase:
             tools.judge,
             tools.tokens,
             [len(one) for one in vocabulary.tokens],
+            vocabulary.spelled,
             vocabulary.eos,
             frozenset(at for at, spec in enumerate(tools.panel.specs) if spec.slow_masks),
         )

@@ -26,6 +26,7 @@ from harness.jsontext.strict_json import JsonError
 from harness.jsontext.usual_spellings import (
     MOST,
     Order,
+    Way,
     as_given,
     ordered_as,
     orders_of,
@@ -51,6 +52,8 @@ _BATCH: Final = 256
 """Texts in one request, which has a limit of time."""
 _SLOW_ROOM: Final = 3_000
 """Tokens that an engine with slow masks is asked about in a case."""
+_FULLY, _FEW = 48, 6
+"""So many searches of a case try every spelling; the others the likeliest."""
 _MENDS: Final = 3
 """Other places of a value that are mended, one after another."""
 _OTHERS: Final = (b"null", b"true", b"0", b"1", b'""', b'"a"', b"[]", b"{}")
@@ -125,14 +128,16 @@ Ask = Callable[[Mapping[int, Follow]], Mapping[int, Any]]
 class CaseEffects:
     """The rejections of one case, gathered while it runs and asked about in its end.
 
-    `tokens_of` cuts a text into the tokenizer's own tokens, of which `sizes` has the bytes; `eos`
-    ends a text. Engines with `slow` masks are asked less.
+    `tokens_of` cuts a text into the tokenizer's own tokens, of which `sizes` has the lengths in
+    bytes; `spelled` makes tokens of single bytes of one, and `eos` ends a text. Engines with `slow`
+    masks are asked less.
     """
 
     schema: Any
     judge: Judge
     tokens_of: Callable[[bytes], Sequence[int]]
     sizes: Sequence[int]
+    spelled: Callable[[int], Sequence[int]]
     eos: int
     slow: frozenset[int]
     _pending: dict[Rejected, list[tuple[EffectColumns, int]]] = field(default_factory=dict)
@@ -177,16 +182,26 @@ class CaseEffects:
         return self._keys[text]
 
 
+@dataclass(frozen=True)
+class _Refusal:
+    """A text, as tokens with the end, of which so many are `allowed`."""
+
+    text: bytes
+    tokens: tuple[int, ...]
+    allowed: int
+
+
 @dataclass
 class _Search:
-    """One value after one beginning: what is known of its spellings."""
+    """One value after one beginning: what is known of its spellings.
+
+    `refused` are spellings after the beginning that are refused, `from_start` whole ones.
+    """
 
     rejected: Rejected
-    refused: list[tuple[bytes, Part]] = field(default_factory=list)
-    """Spellings after the beginning that are refused, and the token at which they are."""
-    from_start: list[tuple[bytes, Part]] = field(default_factory=list)
+    refused: list[_Refusal] = field(default_factory=list)
+    from_start: list[_Refusal] = field(default_factory=list)
     effect: Effect | None = None
-    mends: int = 0
 
 
 class _Asking:
@@ -196,34 +211,33 @@ class _Asking:
         self, case: CaseEffects, ask: Ask, orders: Callable[[int], Sequence[Order]]
     ) -> None:
         self._case, self._ask, self._orders = case, ask, orders
-        self._whole: dict[tuple[int, str], tuple[bytes, list[tuple[bytes, Part]]]] = {}
+        self._whole: dict[tuple[int, str], tuple[bytes, list[_Refusal]]] = {}
+        self._bytes: dict[tuple[int, _Refusal], Part] = {}
         self._room = dict.fromkeys(case.slow, _SLOW_ROOM)
+        self._taken: dict[int, dict[Way, None]] = {}
 
     def effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
-        """The effect of each rejection; those of one value after one beginning share it."""
-        alike: dict[tuple[int, bytes, str, tuple[int, ...]], list[Rejected]] = {}
+        """The effect of each rejection; those of one value at one place share it."""
+        alike: dict[tuple[int, str, tuple[int, ...], _Spot], list[Rejected]] = {}
         for one in rejected:
-            key = (one.engine, one.text[: one.written], self._case.key(one.text), one.tokens)
+            spot = _spot(one.text, one.fault)
+            key = (one.engine, self._case.key(one.text), one.tokens, spot)
             alike.setdefault(key, []).append(one)
         searches = [_Search(some[0]) for some in alike.values()]
         self._search(searches)
-        found = {}
-        for search, some in zip(searches, alike.values(), strict=True):
-            lost = search.effect is None or search.effect.name in (LOST_VALUE, UNCLEAR)
-            for one in some:  # where a value is lost, the place that is charged decides
-                mine = search.effect
-                if lost and one is not search.rejected:
-                    mine = self._charged(replace(search, rejected=one))
-                found[one] = mine or Effect(UNCLEAR)
-        return found
+        return {
+            one: search.effect or Effect(UNCLEAR)
+            for search, some in zip(searches, alike.values(), strict=True)
+            for one in some
+        }
 
     def taken_of(self, engines: Sequence[int], texts: Sequence[bytes]) -> dict[int, bytes]:
         """Of each engine one of some texts that it takes from the start."""
         lists = {one: [((), text) for text in texts] for one in engines}
         found: dict[int, bytes] = {}
         for engine, some in self._followed(lists).items():
-            for text, refused in zip(texts, some, strict=True):
-                if refused is None:
+            for text, refusal in zip(texts, some, strict=True):
+                if refusal is None:
                     found.setdefault(engine, text)
         return found
 
@@ -231,7 +245,8 @@ class _Asking:
         """Fill in the effects."""
         self._try(searches, most=1)
         left = [one for one in searches if one.effect is None]
-        self._try(left)
+        for few, some in ((False, left[:_FULLY]), (True, left[_FULLY:])):
+            self._try(some, most=_FEW if few else MOST)
         left = [one for one in left if one.effect is None]
         self._from_start(left)
         left = [one for one in left if one.effect is None]
@@ -242,31 +257,40 @@ class _Asking:
     def _try(self, searches: Sequence[_Search], most: int = MOST) -> None:
         """Ask for spellings after what is consumed; one that is taken is only a spelling lost."""
         lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
-        asked: dict[int, list[tuple[_Search, bytes]]] = {}
+        asked: dict[int, list[tuple[_Search, Way]]] = {}
         for one in searches:
             rejected = one.rejected
-            known = {text for text, _ in one.refused}
-            orders = self._orders(rejected.engine)
-            for text in usual_spellings(rejected.text, rejected.written, orders, most):
+            known = {refusal.text for refusal in one.refused}
+            for text, way in self._usual(rejected, rejected.written, most).items():
                 if text in known:
                     continue
                 lists.setdefault(rejected.engine, []).append((rejected.tokens, text))
-                asked.setdefault(rejected.engine, []).append((one, text))
+                asked.setdefault(rejected.engine, []).append((one, way))
         for engine, answers in self._followed(lists).items():
-            for (one, text), refused in zip(asked[engine], answers, strict=True):
-                if refused is not None:
-                    one.refused.append((text, refused))
+            for (one, way), (_, text), refusal in zip(
+                asked[engine], lists[engine], answers, strict=True
+            ):
+                if refusal is not None:
+                    one.refused.append(refusal)
                 elif one.effect is None:
                     one.effect = Effect(SPELLING, text, len(one.refused))
+                    self._taken.setdefault(engine, {})[way] = None
+
+    def _usual(self, rejected: Rejected, written: int, most: int) -> dict[bytes, Way]:
+        """The spellings to ask for; the ways that an engine has taken in this case come first."""
+        first = list(self._taken.get(rejected.engine, ()))[:_FEW]
+        return usual_spellings(
+            rejected.text, written, self._orders(rejected.engine), most, first if most > 1 else ()
+        )
 
     def _from_start(self, searches: Sequence[_Search]) -> None:
         """Ask for whole texts, once for each engine and value."""
-        new: dict[tuple[int, str], list[bytes]] = {}
+        new: dict[tuple[int, str], Mapping[bytes, Way]] = {}
         for one in searches:
             key = one.rejected.engine, self._case.key(one.rejected.text)
             if key not in self._whole and key not in new:
-                orders = self._orders(one.rejected.engine)
-                new[key] = usual_spellings(one.rejected.text, 0, orders)
+                most = MOST if len(self._whole) + len(new) < _FULLY else _FEW
+                new[key] = self._usual(one.rejected, 0, most)
         lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
         for (engine, _), texts in new.items():
             lists.setdefault(engine, []).extend(((), text) for text in texts)
@@ -274,8 +298,10 @@ class _Asking:
         for (engine, key_), texts in new.items():
             if engine in answers:
                 each = [(text, next(answers[engine])) for text in texts]
-                taken = next((text for text, refused in each if refused is None), b"")
-                refused = [(text, at) for text, at in each if at is not None]
+                taken = next((text for text, refusal in each if refusal is None), b"")
+                if taken:
+                    self._taken.setdefault(engine, {})[texts[taken]] = None
+                refused = [refusal for _, refusal in each if refusal is not None]
                 self._whole[engine, key_] = taken, refused
         for one in searches:
             known = self._whole.get((one.rejected.engine, self._case.key(one.rejected.text)))
@@ -285,19 +311,46 @@ class _Asking:
             taken, one.from_start = known
             if taken:
                 one.effect = Effect(TRAP, taken, len(one.refused))
+        self._look_closer([one for one in searches if one.effect is None])
+
+    def _look_closer(self, searches: Iterable[_Search]) -> None:
+        """Find the byte at which texts are refused: their token may belong to several places."""
+        asked: dict[int, dict[_Refusal, tuple[int, ...]]] = {}
+        for one in searches:
+            engine = one.rejected.engine
+            for refusal in (*one.refused, *one.from_start):
+                if (engine, refusal) in self._bytes or not refusal.tokens:
+                    continue
+                token = refusal.tokens[refusal.allowed]
+                spelled = self._case.spelled(token)
+                at = self._size(refusal.tokens[: refusal.allowed])
+                self._bytes[engine, refusal] = at, at + max(self._case.sizes[token], 1)
+                if len(spelled) > 1 and engine not in self._case.slow:
+                    begun = (*refusal.tokens[: refusal.allowed], *spelled)
+                    asked.setdefault(engine, {})[refusal] = begun
+        for engine, counts in self._counts(
+            {engine: list(some.values()) for engine, some in asked.items()}
+        ).items():
+            for refusal, count in zip(asked[engine], counts, strict=True):
+                at, end = self._bytes[engine, refusal]
+                byte = min(at + count - refusal.allowed, end - 1)
+                self._bytes[engine, refusal] = byte, byte + 1
 
     def _charged(self, search: _Search) -> Effect | None:
         """`LOST_VALUE` where all is refused at the place charged or before it; else None."""
         rejected = search.rejected
         spot = _spot(rejected.text, rejected.fault)
+        if spot.part == _BLANK:
+            return None
         there = False
-        tried = {*search.refused, *search.from_start}
-        for text, (begin, end) in tried:
-            region = _region(text, spot)
+        tried = [one for one in (*search.refused, *search.from_start) if one.tokens]
+        for one in tried:
+            begin, end = self._bytes[rejected.engine, one]
+            region = _region(one.text, spot)
             if region is None or begin >= region[1]:
                 return None
             there = there or end > region[0]
-        asked = len({text for text, _ in tried})
+        asked = len({one.text for one in tried})
         return Effect(LOST_VALUE, asked=asked) if there else None
 
     def _mend(self, searches: Sequence[_Search]) -> None:
@@ -327,11 +380,13 @@ class _Asking:
         """The same rejection in a valid text without what else is refused; None without one."""
         rejected = search.rejected
         spot = _spot(rejected.text, rejected.fault)
-        if not search.refused:
+        tried = [one for one in search.refused if one.tokens]
+        if not tried:
             return None
-        text, refused = max(search.refused, key=lambda one: one[1])
-        other = _spot(text, refused[0])
-        if other.path == spot.path[: len(other.path)]:
+        bytes_ = self._bytes
+        last = max(tried, key=lambda one: bytes_[rejected.engine, one])
+        other = _spot(last.text, bytes_[rejected.engine, last][0])
+        if other.path == spot.path[: len(other.path)] and spot.part != _BLANK:
             return None
         texts = list(_without(rejected.text, other.path, rejected.written))
         rulings = self._case.judge.judge(texts)
@@ -343,13 +398,12 @@ class _Asking:
 
     def _followed(
         self, lists: Mapping[int, Sequence[tuple[tuple[int, ...], bytes]]]
-    ) -> dict[int, list[Part | None]]:
-        """Per engine and text: the bytes of the token that is refused; None where none is.
+    ) -> dict[int, list[_Refusal | None]]:
+        """Per engine and text how it is refused; None where it is taken to its end.
 
-        Each text comes with the tokens of its beginning. What an engine with slow masks is not
-        asked any more, and one that fails, count as refused before the first byte.
+        Each text comes with the tokens of its beginning. An engine that fails is missing; one with
+        slow masks is asked about some, the others are refused without a token.
         """
-        found: dict[int, list[Part | None]] = {}
         tokens = {
             engine: [
                 (*begun, *self._case.tokens_of(text[self._size(begun) :]), self._case.eos)
@@ -357,28 +411,32 @@ class _Asking:
             ]
             for engine, some in lists.items()
         }
-        for engine, some in tokens.items():
+        for engine, each in tokens.items():
             if engine in self._room:
-                tokens[engine] = [one if self._affords(engine, one) else () for one in some]
-        most = max(map(len, tokens.values()), default=0)
-        answered: dict[int, list[int]] = {engine: [] for engine in tokens}
-        for first in range(0, most, _BATCH):
-            part = {
+                tokens[engine] = [one if self._affords(engine, one) else () for one in each]
+        return {
+            engine: [
+                None if one and count == len(one) else _Refusal(text, one, count)
+                for (_, text), one, count in zip(lists[engine], tokens[engine], counts, strict=True)
+            ]
+            for engine, counts in self._counts(tokens).items()
+        }
+
+    def _counts(self, tokens: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[int]]:
+        """How many tokens of each text are allowed, by engine; those that fail are missing."""
+        found: dict[int, list[int]] = {engine: [] for engine in tokens}
+        for first in range(0, max(map(len, tokens.values()), default=0), _BATCH):
+            asks = {
                 engine: Follow(wire.Ragged.of_ints(some[first : first + _BATCH]), at=0)
                 for engine, some in tokens.items()
-                if engine in answered and len(some) > first
+                if engine in found and len(some) > first
             }
-            answers = self._ask(part)
-            for engine in part:
+            answers = self._ask(asks)
+            for engine in asks:
                 if engine in answers:
-                    answered[engine] += answers[engine].values.tolist()
+                    found[engine] += answers[engine].values.tolist()
                 else:
-                    del answered[engine]
-        for engine, counts in answered.items():
-            found[engine] = [
-                self._refused(some, count)
-                for some, count in zip(tokens[engine], counts, strict=True)
-            ]
+                    del found[engine]
         return found
 
     def _affords(self, engine: int, tokens: Sequence[int]) -> bool:
@@ -386,13 +444,7 @@ class _Asking:
         return self._room[engine] >= 0
 
     def _size(self, tokens: Sequence[int]) -> int:
-        return sum(self._case.sizes[token] for token in tokens)
-
-    def _refused(self, tokens: Sequence[int], allowed: int) -> Part | None:
-        if tokens and allowed == len(tokens):
-            return None
-        at = self._size(tokens[:allowed])
-        return at, at + (self._case.sizes[tokens[allowed]] if allowed < len(tokens) - 1 else 1)
+        return sum(map(self._case.sizes.__getitem__, tokens))
 
 
 @dataclass(frozen=True)
@@ -403,18 +455,27 @@ class _Spot:
     part: str
 
 
+_BLANK: Final = "blank"
+"""White space between tokens: no value is lost for want of it."""
+
+
 def _spot(text: bytes, offset: int) -> _Spot:
     """The innermost member, item or scalar to which the byte at an offset belongs."""
     node = root_of(text)
     path: tuple[str | int, ...] = ()
+    blank = text[offset : offset + 1] in (b" ", b"\t", b"\n", b"\r")
     while True:
         inside = next((one for one in enumerate(node.entries) if offset < one[1].value.end), None)
         if inside is None:
-            return _Spot(path, "close" if node.entries or node.kind in ("object", "array") else "")
+            if node.kind not in ("object", "array"):
+                return _Spot(path, _BLANK if blank and not node.start <= offset < node.end else "")
+            return _Spot(path, _BLANK if blank else "close")
         number, entry = inside
-        step = entry.name if node.kind == "object" else number
-        path = (*path, step)
+        path = (*path, entry.name if node.kind == "object" else number)
         if offset < entry.value.start:
+            in_key = entry.key.start <= offset < entry.key.end and node.kind == "object"
+            if blank and not in_key:
+                return _Spot(path, _BLANK)
             return _Spot(path, "key" if node.kind == "object" else "begin")
         node = entry.value
 

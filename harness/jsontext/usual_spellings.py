@@ -15,13 +15,16 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from itertools import product
+from itertools import chain, product
 from typing import Any, Final
 
 from harness.jsontext.spans import Entry, ValueSpan, characters, root_of
 
 Order = Callable[[str, Sequence[str]], Sequence[str]]
 """The names of an object's members, in the order in which to write them, by the object's path."""
+
+Way = tuple[int, ...]
+"""How a value is written: by number which form of numbers, characters, layout and order."""
 
 MOST: Final = 24
 """Spellings of one value, at most; the likeliest come first."""
@@ -75,27 +78,33 @@ def child_path(path: str, entry: Entry, parent: ValueSpan) -> str:
 
 
 def usual_spellings(
-    text: bytes, written: int = 0, orders: Sequence[Order] = (as_given,), most: int = MOST
-) -> list[bytes]:
+    text: bytes,
+    written: int = 0,
+    orders: Sequence[Order] = (as_given,),
+    most: int = MOST,
+    first: Sequence[Way] = (),
+) -> dict[bytes, Way]:
     """The usual spellings of the value of `text`, JSON, that begin with its first bytes.
 
     Args:
         written: So many bytes stand already, and stay as they are.
         orders: The orders of members to write, likeliest first.
+        first: The ways of writing to begin with.
 
     Returns:
-        Whole texts, at most so many, each once.
+        Whole texts, at most so many, each once, with the way in which it is written.
     """
-    found: dict[bytes, None] = {}
+    found: dict[bytes, Way] = {}
     root = root_of(text)
-    ways: list[Sequence[Any]] = [_LAYOUTS, orders, (False, True), _NUMBERS]
+    ways: list[Sequence[Any]] = [_NUMBERS, (False, True), _LAYOUTS, orders]
     every = product(*(range(len(one)) for one in ways))
-    for chosen in sorted(every, key=lambda way: sum(at > 0 for at in way)):
-        style = _Style(text, written, *(way[at] for way, at in zip(ways, chosen, strict=True)))
-        found.setdefault(style.write(root))
+    for way in chain(first, sorted(every, key=lambda way: sum(at > 0 for at in way))):
+        numbers, ascii_, layout, order = (of[at] for of, at in zip(ways, way, strict=True))
+        style = _Style(text, written, layout, order, numbers, ascii_)
+        found.setdefault(style.write(root), way)
         if len(found) == most:
             break
-    return list(found)
+    return found
 
 
 def value_key(text: bytes) -> str:
@@ -133,8 +142,8 @@ class _Style:
     written: int
     layout: _Layout
     order: Order
-    ascii: bool
     numbers: str
+    ascii: bool
 
     def write(self, root: ValueSpan) -> bytes:
         out = bytearray(self.text[: self.written])
@@ -167,13 +176,18 @@ class _Style:
             yield self._scalar(node)
             return
         yield self._mark("open", node.start, node.raw[:1])
-        stand = [one for one in node.entries if one.key.start < self.written]
         commas = sum(0 <= one.comma < self.written for one in node.entries)
-        for at, one in enumerate(self._sorted(node, path, stand)):
+        entries, begun = self._sorted(node, path)
+        for at, one in enumerate(entries):
             if at:
                 yield "comma", _WRITTEN if at <= commas else _NEW, b","
             if one.key is not one.value:
-                yield self._scalar(one.key)
+                if begun is not None and begun[0] <= at:
+                    first = begun[0] == at
+                    left = len(begun[1]) if first else 0
+                    yield "scalar", _REST if first else _NEW, self._key(one)[left:]
+                else:
+                    yield self._scalar(one.key)
                 yield self._mark("colon", self.text.index(b":", one.key.end), b":")
             yield from self._tokens(one.value, child_path(path, one, node))
         yield self._mark("close", node.end - 1, node.raw[-1:])
@@ -181,13 +195,34 @@ class _Style:
     def _mark(self, kind: str, at: int, piece: bytes) -> _Token:
         return kind, _WRITTEN if at < self.written else _NEW, piece
 
-    def _sorted(self, node: ValueSpan, path: str, stand: Sequence[Entry]) -> list[Entry]:
-        """The entries of a container: those that stand as they are, the others in order."""
-        rest = {one.name: one for one in node.entries[len(stand) :]}
-        if node.kind == "array" or not rest:
-            return list(node.entries)
-        names = self.order(path, [one.name for one in node.entries])
-        return [*stand, *(rest[name] for name in names if name in rest)]
+    def _sorted(self, node: ValueSpan, path: str) -> tuple[list[Entry], tuple[int, bytes] | None]:
+        """The entries of a container: those that stand as they are, the others in order.
+
+        Where a key is begun that another member's key begins with, too, that one may come: which
+        it is, and what is written of the key.
+        """
+        entries = list(node.entries)
+        stand = [one for one in entries if one.key.start < self.written]
+        if node.kind == "array" or len(entries) < 2:
+            return entries, None
+        part = b""
+        if stand and self.written < stand[-1].key.end:
+            part = self.text[stand[-1].key.start : self.written]
+            stand.pop()
+        rest = {one.name: one for one in entries[len(stand) :]}
+        names = self.order(path, [one.name for one in entries])
+        sorted_ = [rest[name] for name in names if name in rest]
+        if not part:
+            return [*stand, *sorted_], None
+        next_ = next((one for one in sorted_ if self._key(one).startswith(part)), None)
+        if next_ is None or next_ is entries[len(stand)]:
+            begun = entries[len(stand)]
+            return [*stand, begun, *(one for one in sorted_ if one is not begun)], None
+        sorted_.remove(next_)
+        return [*stand, next_, *sorted_], (len(stand), part)
+
+    def _key(self, entry: Entry) -> bytes:
+        return _written_string(entry.name, ascii_=self.ascii)
 
     def _scalar(self, node: ValueSpan) -> _Token:
         if node.end < self.written or (node.end == self.written and node.kind != "number"):
