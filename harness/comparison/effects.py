@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -72,17 +72,24 @@ class Effect:
     asked: int = 0
 
 
+class Begun(NamedTuple):
+    """What an engine consumed of a text: tokens, and how many bytes they spell."""
+
+    tokens: tuple[int, ...]
+    written: int
+
+    def after(self, token: int, size: int) -> Begun:
+        """What it has consumed one token later."""
+        return Begun((*self.tokens, token), self.written + size)
+
+
 @dataclass(frozen=True)
 class Rejected:
-    """A valid text that an engine does not take, of which it consumed `tokens`.
-
-    `written` bytes are what they spell; `fault` is the offset of the byte that is refused.
-    """
+    """A valid text that an engine does not take to its end; `fault` is the byte it refuses."""
 
     engine: int
     text: bytes
-    tokens: tuple[int, ...]
-    written: int
+    begun: Begun
     fault: int
 
 
@@ -218,10 +225,10 @@ class _Asking:
 
     def effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
         """The effect of each rejection; those of one value at one place share it."""
-        alike: dict[tuple[int, str, tuple[int, ...], _Spot], list[Rejected]] = {}
+        alike: dict[tuple[int, str, Begun, _Spot], list[Rejected]] = {}
         for one in rejected:
             spot = _spot(one.text, one.fault)
-            key = (one.engine, self._case.key(one.text), one.tokens, spot)
+            key = (one.engine, self._case.key(one.text), one.begun, spot)
             alike.setdefault(key, []).append(one)
         searches = [_Search(some[0]) for some in alike.values()]
         self._search(searches)
@@ -261,10 +268,10 @@ class _Asking:
         for one in searches:
             rejected = one.rejected
             known = {refusal.text for refusal in one.refused}
-            for text, way in self._usual(rejected, rejected.written, most).items():
+            for text, way in self._usual(rejected, rejected.begun.written, most).items():
                 if text in known:
                     continue
-                lists.setdefault(rejected.engine, []).append((rejected.tokens, text))
+                lists.setdefault(rejected.engine, []).append((rejected.begun.tokens, text))
                 asked.setdefault(rejected.engine, []).append((one, way))
         for engine, answers in self._followed(lists).items():
             for (one, way), (_, text), refusal in zip(
@@ -388,7 +395,7 @@ class _Asking:
         other = _spot(last.text, bytes_[rejected.engine, last][0])
         if other.path == spot.path[: len(other.path)] and spot.part != _BLANK:
             return None
-        texts = list(_without(rejected.text, other.path, rejected.written))
+        texts = list(_without(rejected.text, other.path, rejected.begun.written))
         rulings = self._case.judge.judge(texts)
         fit = [one for one, said in zip(texts, rulings, strict=True) if said.verdict == VALID]
         if not fit:
@@ -549,7 +556,8 @@ def _as_declared(declared: Sequence[dict[str, Any]], *, required_first: bool) ->
         def shared(one: dict[str, Any]) -> int:
             return sum(name in one["properties"] for name in names)
 
-        best = max(declared, key=shared, default={"properties": {}})
+        nothing: dict[str, Any] = {"properties": {}}
+        best = max(declared, key=shared, default=nothing)
         places = {name: at for at, name in enumerate(best["properties"])}
         required = best.get("required")
         first = required if required_first and isinstance(required, list) else ()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.effects import (
+    Begun,
     CaseEffects,
     EffectColumns,
     Rejected,
@@ -109,7 +110,8 @@ class VerdictNotes:
         def text(at: int) -> bytes:
             token = int(tokens[at])
             written = b"" if token in self._eos_ids else self._vocabulary.tokens[token]
-            return position.text + written + findings.completions[int(completion[at])].text
+            after = findings.completions[int(completion[at])].text if completion[at] >= 0 else b""
+            return position.text + written + after
 
         format_alone, spellings = [False] * len(tokens), [""] * len(tokens)
         if self._facts is not None:
@@ -117,29 +119,23 @@ class VerdictNotes:
             format_alone, spellings = self._facts.of(
                 kind.tolist(), categories.tolist(), details.tolist(), each, text
             )
+        engines = [findings.engines[one] for one in (*row.tolist(), *(one.row for one in flaws))]
         effects = EffectColumns.of(len(tokens))
         if self._effects is not None:
-            where = zip(kind.tolist(), row.tolist() + [flaw.row for flaw in flaws], strict=True)
-            for at, (word, of_row) in enumerate(where):
+            for at, word in enumerate(kind.tolist()):
                 if word in ACCEPTANCES:
-                    about = reasons[attributed[at]]
-                    said = about.reason if isinstance(about, Ruling) else ""
-                    effects.note(
-                        at, effect_of_acceptance(word, said, format_alone=format_alone[at])
-                    )
+                    said = evidence[ruled[at]]
+                    found_ = effect_of_acceptance(word, said.reason, format_alone=format_alone[at])
+                    effects.note(at, found_)
+                elif word == DEAD_END and accepter[at] in (-1, flaws[at - len(row)].row):
+                    self._effects.add_dead_end(engines[at], effects, at)
                 elif word in REJECTIONS or word == DEAD_END:
-                    engine, more = findings.engines[of_row], ()
-                    if word == DEAD_END and accepter[at] in (-1, of_row):
-                        self._effects.add_dead_end(engine, effects, at)
-                        continue
-                    if word == DEAD_END:
-                        more = (int(tokens[at]),)
-                    begun = position.text + b"".join(map(self._vocabulary.tokens.__getitem__, more))
                     fault = len(position.text) + max(int(refused_at[at]), 0)
-                    consumed = (*position.consumed, *more)
-                    self._effects.add(
-                        Rejected(engine, text(at), consumed, len(begun), fault), effects, at
-                    )
+                    begun = Begun(position.consumed, len(position.text))
+                    if word == DEAD_END:
+                        token = int(tokens[at])
+                        begun = begun.after(token, len(self._vocabulary.tokens[token]))
+                    self._effects.add(Rejected(engines[at], text(at), begun, fault), effects, at)
         names = ["", *map(self._name, findings.engines)]
         self.rows.extend(
             "verdicts",
@@ -264,9 +260,8 @@ class VerdictNotes:
             elif verdict.kind in REJECTIONS:
                 written = len(self._prefix(one, verdict))
                 fault = offset if offset >= 0 else written
-                consumed = one.tokens[: verdict.consumed]
-                rejected = Rejected(engine, one.text, consumed, written, fault)
-                self._effects.add(rejected, effects, 0)
+                begun = Begun(one.tokens[: verdict.consumed], written)
+                self._effects.add(Rejected(engine, one.text, begun, fault), effects, 0)
             elif verdict.kind == DEAD_END:
                 self._effects.add_dead_end(engine, effects, 0)
         self.rows.extend(

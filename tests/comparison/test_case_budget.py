@@ -41,8 +41,11 @@ def test_what_was_proven_before_it_was_spent_is_kept_and_said_in_the_row():
     positions = records(cut, "positions")
     assert 0 < len(positions) < len(records(whole, "positions"))
     for table in ("positions", "verdicts", "disputes"):
-        some = records(cut, table)
-        assert some == records(whole, table)[: len(some)]
+        some, every = records(cut, table), records(whole, table)
+        for row in (*some, *every):  # what is left to be asked at the end of a case
+            for column in ("effect", "spelling", "spellings_asked"):
+                row.pop(column, None)
+        assert some == every[: len(some)]
 
 
 def test_a_case_without_time_for_anything_is_set_aside():
