@@ -28,6 +28,7 @@ from harness.cli.listings import cases, engines, vocabularies
 from harness.cli.protocol import protocol
 from harness.cli.query import query
 from harness.cli.runs import replay, report, tally
+from harness.cli.spellings import spellings
 from harness.console import tell
 from harness.errors import MaskcourtError, UsageError, of_the_system, with_remedy
 from harness.printable import LONGEST, one_line
@@ -75,7 +76,7 @@ def cli(debug: bool) -> None:
 
 for _command in (
     *(check, bench, conformance, sweep, tally, report, query, replay, bugs, minimize, compare),
-    *(engines, protocol, impact, cases, vocabularies),
+    *(engines, protocol, spellings, impact, cases, vocabularies),
 ):
     cli.add_command(_command)
 

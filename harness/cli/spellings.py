@@ -1,0 +1,81 @@
+"""The command ``maskcourt spellings``: how each engine lets JSON be spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.cli.common import Departures, Json
+from harness.cli.options import command
+from harness.console import print_json, say
+from harness.engines.panel import Limits
+from harness.engines.specs import DEFAULT
+from harness.options import option
+
+if TYPE_CHECKING:
+    from harness.spelling_profile.profile import Profile
+
+
+@dataclass(frozen=True)
+class SpellingsRequest:
+    """What a user asks of a profile."""
+
+    engines: Sequence[str] = option(
+        (",".join(DEFAULT),), "As of bench; repeatable.", "--engine", "-e", metavar="SPEC,…"
+    )
+    kind: str = option(
+        "text", "How the table is printed.", "--format", choices=("text", "markdown", "csv")
+    )
+    write: Path | None = option(
+        None,
+        "Write README.md and profile.json there, too.",
+        metavar="DIR",
+        writes="directory",
+    )
+    compile: float = option(
+        10.0,
+        "Seconds of processor time per schema.",
+        "--compile-timeout",
+        above=0,
+        unit="SECONDS",
+    )
+    memory: int = option(
+        4 << 30, "Resident memory per engine.  [default: 4G]", above=0, unit="SIZE"
+    )
+
+
+@command(SpellingsRequest, Departures, Json)
+def spellings(request: SpellingsRequest, departures: Departures, json: Json) -> None:
+    """Say how each engine lets JSON be spelled: white space, order, escapes, numbers.
+
+    Each of a fixed list of spellings is tried under a schema in which nothing else can be refused.
+    """
+    from harness.report.tables import write_files
+    from harness.spelling_profile import printing
+    from harness.spelling_profile.asking import profile_of
+
+    limits = Limits(compile=request.compile, mask=5.0, resolve=30.0, memory=request.memory)
+    profile = profile_of(request.engines, limits=limits, catalogue=departures.catalogue)
+    if request.write is not None:
+        write_files(printing.files(profile), request.write)
+    _print(profile, "json" if json.as_json else request.kind)
+
+
+def _print(profile: Profile, kind: str) -> None:
+    from harness.printable import markdown
+    from harness.render.table import as_csv, as_markdown
+    from harness.render.terminal import print_lines, print_table
+    from harness.spelling_profile.printing import as_table, lines
+
+    if kind == "json":
+        print_json(profile.as_json())
+    elif kind == "csv":
+        say(as_csv(as_table(profile)), end="")
+    elif kind == "markdown":
+        listed = [f"- {markdown(line)}" for line in lines(profile)]
+        say("\n".join([as_markdown(as_table(profile)), *listed]))
+    else:
+        print_table(as_table(profile))
+        print_lines(lines(profile))

@@ -1,0 +1,1 @@
+"""How engines may spell JSON: a battery of spellings, and what each engine makes of it."""

@@ -1,0 +1,165 @@
+"""Engines are asked for every row: each schema is compiled once, its texts are probed together.
+
+The vocabulary has the 256 bytes, the end of sequence, and each character beyond ASCII that a row
+has as a token of its own: some engines know characters only whole. A text with such characters is
+asked for in both cuts, and is allowed where one of them is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from harness.classification.departures import Catalogue, load_catalogue
+from harness.engines.environments import provide_all
+from harness.engines.panel import Limits, Panel
+from harness.engines.presets import backends_of, taken_by
+from harness.engines.requests import Probe
+from harness.engines.specs import parse_specs
+from harness.engines.text_probe import Probed
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.live import LiveLine
+from harness.spelling_profile.battery import Spelling, load_battery
+from harness.spelling_profile.profile import Answer, EngineSpellings, Profile, Status, with_options
+from harness.workers import wire
+from harness.workers.outcomes import Compiled, Failure, Refusal
+from harness.workers.temporary_directories import saved_vocabulary
+
+LIMITS: Final = Limits(compile=10.0, mask=5.0, resolve=30.0)
+AT_ONCE: Final = 4
+"""Engines that are up at the same time."""
+_UNCLEAR: Final = "cannot be said: the value is refused in its plain spelling, too"
+_CONTRADICTION: Final = "its mask allows a token that it does not consume"
+
+
+def profile_of(
+    engines: Sequence[str],
+    *,
+    limits: Limits = LIMITS,
+    rows: Sequence[Spelling] | None = None,
+    catalogue: Catalogue | None = None,
+) -> Profile:
+    """Ask the engines of some specs for every row, or for those that are given.
+
+    Raises:
+        UsageError: A spec cannot be read, or what it asks for cannot be had.
+    """
+    specs = provide_all(parse_specs(engines))
+    rows = tuple(load_battery() if rows is None else rows)
+    vocabulary = _vocabulary(rows)
+    found: list[EngineSpellings] = []
+    with (
+        saved_vocabulary(vocabulary) as file,
+        LiveLine("engines", len(specs), "starting the engines") as line,
+    ):
+        for at in range(0, len(specs), AT_ONCE):
+            panel = Panel(specs[at : at + AT_ONCE], str(file), vocabulary.words, limits)
+            with contextlib.closing(panel):
+                line.update(at, ", ".join(one.name for one in panel.specs))
+                asking = _Asking(panel, vocabulary, catalogue or load_catalogue())
+                found += asking.spellings(rows)
+            line.plain(f"{len(found)} of {len(specs)} engines")
+    return Profile(rows, with_options(found))
+
+
+def _vocabulary(rows: Iterable[Spelling]) -> Vocabulary:
+    written = {char for row in rows for char in row.text + row.compared if not char.isascii()}
+    return byte_vocabulary([one.encode() for one in sorted(written)])
+
+
+class _Asking:
+    """The engines of a panel, asked one schema after the other."""
+
+    def __init__(self, panel: Panel, vocabulary: Vocabulary, catalogue: Catalogue) -> None:
+        self._panel, self._vocabulary, self._catalogue = panel, vocabulary, catalogue
+
+    def spellings(self, rows: Sequence[Spelling]) -> Iterator[EngineSpellings]:
+        """The answers of each engine, in the order of the panel."""
+        down = self._panel.open()
+        found: dict[tuple[int, str], Answer] = {}
+        for schema in dict.fromkeys(row.schema for row in rows):
+            some = [row for row in rows if row.schema == schema]
+            for index, answers in self._answers(schema, some, down).items():
+                found |= {(index, row.id): one for row, one in zip(some, answers, strict=True)}
+        for index, spec in enumerate(self._panel.specs):
+            info = self._panel.infos.get(index)
+            version = info.version if info else spec.version or ""
+            mine = {row.id: found[index, row.id] for row in rows}
+            yield EngineSpellings(spec.name, version, mine)
+
+    def _answers(
+        self, schema: str, rows: Sequence[Spelling], down: Mapping[int, Failure]
+    ) -> dict[int, list[Answer]]:
+        """What each engine answers to rows of one schema."""
+        up = [index for index in range(len(self._panel)) if index not in down]
+        outcomes = {**down, **self._panel.compile(schema, up)}
+        compiled = [index for index in up if isinstance(outcomes[index], Compiled)]
+        parts = {index: self._part(index) for index in compiled}
+        texts = dict.fromkeys(text for row in rows for text in (row.text, row.compared) if text)
+        said = self._said(compiled, list(texts))
+        found = {}
+        for index, outcome in outcomes.items():
+            if isinstance(outcome, Compiled):
+                found[index] = [self._answer(row, said[index], parts[index]) for row in rows]
+            else:
+                refused = isinstance(outcome, Refusal)
+                status = Status.REFUSED if refused else Status.FAILED
+                found[index] = [Answer(status, outcome.message)] * len(rows)
+        return found
+
+    def _said(
+        self, engines: Sequence[int], texts: Sequence[str]
+    ) -> dict[int, dict[str, bool | str]]:
+        """By text whether an engine allows it, or how it failed; asked one by one where it does."""
+        cuts = [self._cuts(text) for text in texts]
+        request = Probe(wire.Ragged.of_ints(one for some in cuts for one in some))
+        found: dict[int, dict[str, bool | str]] = {}
+        for index, answer in self._panel.ask(dict.fromkeys(engines, request)).items():
+            if not isinstance(answer, Failure):
+                each = iter(answer.each())
+                found[index] = {
+                    text: _allowed([(next(each), len(one)) for one in some])
+                    for text, some in zip(texts, cuts, strict=True)
+                }
+                continue
+            found[index] = dict.fromkeys(texts, answer.message)
+            for text in texts if len(texts) > 1 else ():
+                if self._panel.recover(index, ()) is None:
+                    found[index] |= self._said([index], [text])[index]
+        return found
+
+    def _cuts(self, text: str) -> list[list[int]]:
+        """The ids of a text and its end: of whole characters, and of bytes where these differ."""
+        bytes_, end = text.encode(), self._vocabulary.eos
+        whole = [*self._vocabulary.encode_greedy(bytes_), end]
+        return [whole] if text.isascii() else [whole, [*bytes_, end]]
+
+    def _part(self, index: int) -> Mapping[str, Any]:
+        """The engine as a manifest describes it, or that of a server which took the schema."""
+        described = asdict(self._panel.infos[index])
+        backend = taken_by(self._panel.output(index))
+        return backends_of(described)[backend] if backend else described
+
+    def _answer(
+        self, row: Spelling, said: Mapping[str, bool | str], part: Mapping[str, Any]
+    ) -> Answer:
+        allowed = said[row.text]
+        if isinstance(allowed, str):
+            return Answer(Status.FAILED, allowed)
+        if allowed:
+            return Answer(Status.YES)
+        if row.compared and said[row.compared] is not True:
+            return Answer(Status.UNCLEAR, _UNCLEAR)
+        behaviour = self._catalogue.behaviours.get(row.behaviour)
+        ids = {row.behaviour, behaviour.part_of if behaviour else ""} - {""}
+        declaring = (one for one in self._catalogue if one.behaviour in ids and one.concerns(part))
+        return Answer(Status.NO, declared=tuple(declaring))
+
+
+def _allowed(cuts: Sequence[tuple[Probed, int]]) -> bool | str:
+    """Whether one of a text's cuts is allowed to its end; a text says why there is no answer."""
+    if any(probed.allowed == count for probed, count in cuts):
+        return True
+    return False if all(probed.forbidden for probed, _ in cuts) else _CONTRADICTION

@@ -1,0 +1,97 @@
+"""The profile as one table, as lines about it, and as the files of a directory."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from harness.printable import code, markdown, one_line
+from harness.render.table import Column, Table, as_markdown
+from harness.spelling_profile.profile import Answer, Profile, Status
+
+_PICTURES: Final = {"\t": "␉", "\n": "␊", "\r": "␍", "\x7f": "␡"}
+_SPACES: Final = re.compile(r"^ +| +$| {2,}|(?<=[\[{]) (?=[\]}])")
+_WIDE: Final = 6
+"""Engines that a table of a page has at most."""
+_LEAD: Final = (
+    "spellings, each asked of every engine on a vocabulary of single bytes. Written by "
+    "`maskcourt spellings --write`; what the words mean is said in "
+    "[docs/spellings.md](../../docs/spellings.md), all answers are in [profile.json](profile.json)."
+)
+
+
+def visible(text: str) -> str:
+    """A text in which white space can be seen, and what no font shows is named."""
+    text = _SPACES.sub(lambda one: "␠" * len(one[0]), text)
+    shown = (_PICTURES.get(char, char) for char in text)
+    return "".join(one if one.isprintable() else f"<U+{ord(one):04X}>" for one in shown)
+
+
+def answer_in_words(answer: Answer) -> str:
+    """A cell of a table; an asterisk where it is declared that the text is forbidden."""
+    word = "by option" if answer.status == Status.OPTION else str(answer.status)
+    return f"{word}*" if answer.declared else word
+
+
+def as_table(profile: Profile) -> Table:
+    """A row each spelling, a column each engine."""
+    rows = [
+        {
+            **{name: getattr(row, name) for name in ("group", "id", "about", "text")},
+            **{one.name: answer_in_words(one.answers[row.id]) for one in profile.engines},
+        }
+        for row in profile.rows
+    ]
+    columns = [
+        Column("group", group=True),
+        Column("about", "spelling", ratio=2, width=20),
+        Column("text", shown=lambda text: code(visible(text)), ratio=1, width=12),
+        *(Column(one.name, one.label, width=8) for one in profile.engines),
+    ]
+    return Table.of("", columns, rows)
+
+
+def count_table(profile: Profile) -> Table:
+    """How many rows have each answer, an engine a row."""
+    rows = []
+    for one in profile.engines:
+        counts = Counter(answer.status for answer in one.answers.values())
+        row = {str(status): counts[status] for status in Status}
+        rows.append({"engine": f"`{one.name}`", "version": one.version, **row})
+    return Table.of("", ("engine", "version", *map(str, Status)), rows)
+
+
+def lines(profile: Profile) -> Iterator[str]:
+    """What is said of the answers: options, characters that cannot be written, sources, reasons."""
+    for engine in profile.engines:
+        name, answers = f"`{engine.name}`", engine.answers.values()
+        if characters := profile.unwritable(engine):
+            yield f"{name} lets these be written in no way: {', '.join(characters)}"
+        for option, many in Counter(one.option for one in answers if one.option).items():
+            yield f"{name}, {many} by option: with options {option}"
+        reasons = Counter((str(one.status), one.why) for one in answers if one.why)
+        for (status, why), many in reasons.items():
+            yield f"{name}, {many} {status}: {one_line(why, 160)}"
+        sources = {one.id: one.source for each in answers for one in each.declared}
+        yield from (f"{name} declares `{id_}`: {source}" for id_, source in sources.items())
+
+
+def as_page(profile: Profile) -> str:
+    """The page: the answers counted, then tables of a few engines each, then what is said."""
+    parts = ["# How engines may spell JSON\n", f"{len(profile.rows)} {_LEAD}\n"]
+    parts.append(as_markdown(count_table(profile)))
+    for at in range(0, len(profile.engines), _WIDE):
+        some = replace(profile, engines=profile.engines[at : at + _WIDE])
+        parts.append(as_markdown(as_table(some)))
+    listed = "\n".join(f"- {markdown(line)}" for line in lines(profile))
+    return "\n".join([*parts, f"{listed}\n"])
+
+
+def files(profile: Profile) -> Mapping[str, str]:
+    """The files of a directory, by name."""
+    text = json.dumps(profile.as_json(), indent=1)
+    return {"README.md": as_page(profile), "profile.json": f"{text}\n"}

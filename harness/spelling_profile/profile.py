@@ -1,0 +1,138 @@
+"""The profile: what each engine answers to each row, and what makes an answer one of options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from harness.classification.departures import Departure
+from harness.engines.specs import read_spec, with_version
+from harness.spelling_profile.battery import Spelling
+
+
+class Status(StrEnum):
+    """What is answered to a row.
+
+    `OPTION` is a no where other options of the same engine allow the text; `UNCLEAR` says that the
+    plain spelling is forbidden as well, `REFUSED` that the schema is.
+    """
+
+    YES = "yes"
+    NO = "no"
+    OPTION = "option"
+    UNCLEAR = "unclear"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an engine makes of a row.
+
+    `why` says why there is no yes or no, `option` with which options the text is allowed,
+    `declared` has the departures that declare that it is forbidden.
+    """
+
+    status: Status
+    why: str = ""
+    option: str = ""
+    declared: tuple[Departure, ...] = ()
+
+    @property
+    def allowed(self) -> bool | None:
+        """Whether the text is allowed; None where that cannot be said."""
+        known = {Status.YES: True, Status.NO: False, Status.OPTION: False}
+        return known.get(self.status)
+
+
+@dataclass(frozen=True)
+class EngineSpellings:
+    """The answers of one engine, by the ids of rows."""
+
+    name: str
+    version: str
+    answers: Mapping[str, Answer]
+
+    @property
+    def label(self) -> str:
+        """Its name and version."""
+        return with_version(self.name, self.version)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was asked of which engines, and the answers."""
+
+    rows: tuple[Spelling, ...] = field(repr=False)
+    engines: tuple[EngineSpellings, ...]
+
+    def unwritable(self, engine: EngineSpellings) -> list[str]:
+        """The characters that an engine does not let be written in any way."""
+        known: dict[str, set[bool | None]] = {}
+        for row in self.rows:
+            known.setdefault(row.character, set()).add(engine.answers[row.id].allowed)
+        return [name for name, some in known.items() if name and some == {False}]
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it."""
+        return {
+            "engines": {
+                one.name: {
+                    "version": one.version,
+                    "rows": [_row(row, one.answers[row.id]) for row in self.rows],
+                    "unwritable_characters": self.unwritable(one),
+                }
+                for one in self.engines
+            }
+        }
+
+
+def _row(row: Spelling, answer: Answer) -> dict[str, Any]:
+    told = {"why": answer.why, "option": answer.option}
+    return {
+        "id": row.id,
+        "schema": row.schema,
+        "text": row.text,
+        "allowed": answer.allowed,
+        "declared": [{"id": one.id, "source": one.source} for one in answer.declared],
+        **{name: text for name, text in told.items() if text},
+    }
+
+
+def with_options(engines: Sequence[EngineSpellings]) -> tuple[EngineSpellings, ...]:
+    """The engines, where a no became an `OPTION` if other options of the same engine say yes.
+
+    Which do is known of the engines that were asked; else it is what a declaration says that holds
+    under some options alone, unless an engine that it does not concern says no as well.
+    """
+    found = []
+    for engine in engines:
+        key = read_spec(engine.name).name, engine.version
+        same = [one for one in engines if (read_spec(one.name).name, one.version) == key]
+        answers = {
+            row: _with_option(answer, [(one.name, one.answers[row]) for one in same])
+            for row, answer in engine.answers.items()
+        }
+        found.append(replace(engine, answers=answers))
+    return tuple(found)
+
+
+def _with_option(answer: Answer, others: Iterable[tuple[str, Answer]]) -> Answer:
+    if answer.status != Status.NO:
+        return answer
+    if allowing := [name for name, one in others if one.status == Status.YES]:
+        return replace(answer, status=Status.OPTION, option=f"of {min(allowing, key=len)}")
+    declared = {one.id for one in answer.declared}
+    forbidding = [{each.id for each in one.declared} for _, one in others if one.allowed is False]
+    if not declared or not all(declared & one for one in forbidding):
+        return answer
+    sets = [some for one in answer.declared for some in one.options or ({},)]
+    if {} in sets:
+        return answer
+    words = dict.fromkeys(
+        ",".join(f"{name}={json.dumps(value)}" for name, value in some.items()) for some in sets
+    )
+    return replace(answer, status=Status.OPTION, option=f"other than {' or '.join(words)}")
