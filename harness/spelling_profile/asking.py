@@ -8,7 +8,7 @@ asked for in both cuts, and is allowed where one of them is.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -48,7 +48,8 @@ def profile_of(
     """
     specs = provide_all(parse_specs(engines))
     rows = tuple(load_battery() if rows is None else rows)
-    vocabulary = _vocabulary(rows)
+    characters = {one for row in rows for text in (row.text, *row.controls) for one in text}
+    vocabulary = byte_vocabulary([one.encode() for one in sorted(characters) if one > "\x7f"])
     found: list[EngineSpellings] = []
     with (
         saved_vocabulary(vocabulary) as file,
@@ -62,11 +63,6 @@ def profile_of(
                 found += asking.spellings(rows)
             line.plain(f"{len(found)} of {len(specs)} engines")
     return Profile(rows, with_options(found))
-
-
-def _vocabulary(rows: Iterable[Spelling]) -> Vocabulary:
-    written = {char for row in rows for char in row.text + row.compared if not char.isascii()}
-    return byte_vocabulary([one.encode() for one in sorted(written)])
 
 
 class _Asking:
@@ -97,7 +93,7 @@ class _Asking:
         outcomes = {**down, **self._panel.compile(schema, up)}
         compiled = [index for index in up if isinstance(outcomes[index], Compiled)]
         parts = {index: self._part(index) for index in compiled}
-        texts = dict.fromkeys(text for row in rows for text in (row.text, row.compared) if text)
+        texts = dict.fromkeys(text for row in rows for text in (*row.texts, *row.controls))
         said = self._said(compiled, list(texts))
         found = {}
         for index, outcome in outcomes.items():
@@ -145,12 +141,12 @@ class _Asking:
     def _answer(
         self, row: Spelling, said: Mapping[str, bool | str], part: Mapping[str, Any]
     ) -> Answer:
-        allowed = said[row.text]
-        if isinstance(allowed, str):
-            return Answer(Status.FAILED, allowed)
-        if allowed:
+        allowed = [said[text] for text in row.texts]
+        if True in allowed:
             return Answer(Status.YES)
-        if row.compared and said[row.compared] is not True:
+        if failed := [one for one in allowed if isinstance(one, str)]:
+            return Answer(Status.FAILED, failed[0])
+        if row.controls and not any(said[text] is True for text in row.controls):
             return Answer(Status.UNCLEAR, _UNCLEAR)
         behaviour = self._catalogue.behaviours.get(row.behaviour)
         ids = {row.behaviour, behaviour.part_of if behaviour else ""} - {""}

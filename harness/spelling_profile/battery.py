@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from harness.directories import data_path
 from harness.errors import InputError
 from harness.inputs.toml_tables import by_id, read_tables
+
+WHITE_SPACE: Final = "white space"
+"""The group whose rows are about the layout."""
+_SPACE: Final = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,19 @@ class Spelling:
     character: str = ""
 
     @property
-    def compared(self) -> str:
-        """What has to be allowed for the answer to be about the spelling; may be empty."""
-        return self.plain or self.control
+    def texts(self) -> tuple[str, ...]:
+        """The text in each layout, where it is not the layout that is asked about."""
+        return (self.text,) if self.group == WHITE_SPACE else _layouts(self.text)
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """Texts of which one has to be allowed for the answer to be about the spelling, if any."""
+        return _layouts(self.plain or self.control)
+
+
+def _layouts(text: str) -> tuple[str, ...]:
+    compact = _SPACE.sub(lambda one: one[1] or "", text)
+    return tuple(one for one in dict.fromkeys((text, compact)) if one)
 
 
 def load_battery() -> tuple[Spelling, ...]:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from harness.engines.specs import with_version
 from harness.printable import code, markdown, one_line
 from harness.render.table import Column, Table, as_markdown
-from harness.spelling_profile.profile import Answer, Profile, Status
+from harness.spelling_profile.profile import Profile, Status
 
 _PICTURES: Final = {"\t": "␉", "\n": "␊", "\r": "␍", "\x7f": "␡"}
 _SPACES: Final = re.compile(r"^ +| +$| {2,}|(?<=[\[{]) (?=[\]}])")
@@ -31,27 +32,20 @@ def visible(text: str) -> str:
     return "".join(one if one.isprintable() else f"<U+{ord(one):04X}>" for one in shown)
 
 
-def answer_in_words(answer: Answer) -> str:
-    """A cell of a table; an asterisk where it is declared that the text is forbidden."""
-    word = "by option" if answer.status == Status.OPTION else str(answer.status)
-    return f"{word}*" if answer.declared else word
-
-
 def as_table(profile: Profile) -> Table:
-    """A row each spelling, a column each engine."""
-    rows = [
-        {
-            **{name: getattr(row, name) for name in ("group", "id", "about", "text")},
-            **{one.name: answer_in_words(one.answers[row.id]) for one in profile.engines},
-        }
-        for row in profile.rows
-    ]
+    """A row each spelling, a column each engine; an asterisk where a no is declared."""
+    rows = []
+    for row in profile.rows:
+        answers = {one.name: one.answers[row.id] for one in profile.engines}
+        cells = {name: one.status + "*" * bool(one.declared) for name, one in answers.items()}
+        rows.append({"group": row.group, "about": row.about, "text": row.text, **cells})
     columns = [
         Column("group", group=True),
         Column("about", "spelling", ratio=2, width=20),
         Column("text", shown=lambda text: code(visible(text)), ratio=1, width=12),
-        *(Column(one.name, one.label, width=8) for one in profile.engines),
     ]
+    named = [(one.name, with_version(one.name, one.version)) for one in profile.engines]
+    columns += [Column(name, label, width=8) for name, label in named]
     return Table.of("", columns, rows)
 
 

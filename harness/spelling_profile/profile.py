@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from harness.classification.departures import Departure
-from harness.engines.specs import read_spec, with_version
+from harness.engines.presets import servers
+from harness.engines.specs import read_spec
 from harness.spelling_profile.battery import Spelling
 
 
@@ -22,7 +23,7 @@ class Status(StrEnum):
 
     YES = "yes"
     NO = "no"
-    OPTION = "option"
+    OPTION = "by option"
     UNCLEAR = "unclear"
     REFUSED = "refused"
     FAILED = "failed"
@@ -44,8 +45,7 @@ class Answer:
     @property
     def allowed(self) -> bool | None:
         """Whether the text is allowed; None where that cannot be said."""
-        known = {Status.YES: True, Status.NO: False, Status.OPTION: False}
-        return known.get(self.status)
+        return {Status.YES: True, Status.NO: False, Status.OPTION: False}.get(self.status)
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,6 @@ class EngineSpellings:
     name: str
     version: str
     answers: Mapping[str, Answer]
-
-    @property
-    def label(self) -> str:
-        """Its name and version."""
-        return with_version(self.name, self.version)
 
 
 @dataclass(frozen=True)
@@ -113,26 +108,23 @@ def with_options(engines: Sequence[EngineSpellings]) -> tuple[EngineSpellings, .
         key = read_spec(engine.name).name, engine.version
         same = [one for one in engines if (read_spec(one.name).name, one.version) == key]
         answers = {
-            row: _with_option(answer, [(one.name, one.answers[row]) for one in same])
+            row: _with_option(answer, {one.name: one.answers[row] for one in same}, key[0])
             for row, answer in engine.answers.items()
         }
         found.append(replace(engine, answers=answers))
     return tuple(found)
 
 
-def _with_option(answer: Answer, others: Iterable[tuple[str, Answer]]) -> Answer:
+def _with_option(answer: Answer, asked: Mapping[str, Answer], engine: str) -> Answer:
     if answer.status != Status.NO:
         return answer
-    if allowing := [name for name, one in others if one.status == Status.YES]:
+    if allowing := [name for name, one in asked.items() if one.status == Status.YES]:
         return replace(answer, status=Status.OPTION, option=f"of {min(allowing, key=len)}")
     declared = {one.id for one in answer.declared}
-    forbidding = [{each.id for each in one.declared} for _, one in others if one.allowed is False]
-    if not declared or not all(declared & one for one in forbidding):
-        return answer
+    forbidding = (one for one in asked.values() if one.allowed is False)
+    same = all(any(each.id in declared for each in one.declared) for one in forbidding)
     sets = [some for one in answer.declared for some in one.options or ({},)]
-    if {} in sets:
+    if not sets or {} in sets or not same or engine in servers():  # a server sets them itself
         return answer
-    words = dict.fromkeys(
-        ",".join(f"{name}={json.dumps(value)}" for name, value in some.items()) for some in sets
-    )
+    words = (",".join(f"{key}={json.dumps(value)}" for key, value in one.items()) for one in sets)
     return replace(answer, status=Status.OPTION, option=f"other than {' or '.join(words)}")
