@@ -2,7 +2,7 @@
 
 The vocabulary has the 256 bytes, the end of sequence, and each character beyond ASCII that a row
 has as a token of its own: some engines know characters only whole. A text with such characters is
-asked for in both cuts, and is allowed where one of them is.
+asked for in both ways, and is allowed in one of them at least.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from harness.engines.text_probe import Probed
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.live import LiveLine
 from harness.spelling_profile.battery import Spelling, load_battery
-from harness.spelling_profile.profile import Answer, EngineSpellings, Profile, Status, with_options
+from harness.spelling_profile.profile import (
+    AnswerKind,
+    EngineSpellings,
+    Profile,
+    RowAnswer,
+    with_options,
+)
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Failure, Refusal
 from harness.workers.temporary_directories import saved_vocabulary
@@ -74,59 +80,57 @@ class _Asking:
     def spellings(self, rows: Sequence[Spelling]) -> Iterator[EngineSpellings]:
         """The answers of each engine, in the order of the panel."""
         down = self._panel.open()
-        found: dict[tuple[int, str], Answer] = {}
+        found: dict[tuple[int, str], RowAnswer] = {}
         for schema in dict.fromkeys(row.schema for row in rows):
             some = [row for row in rows if row.schema == schema]
             for index, answers in self._answers(schema, some, down).items():
                 found |= {(index, row.id): one for row, one in zip(some, answers, strict=True)}
         for index, spec in enumerate(self._panel.specs):
-            info = self._panel.infos.get(index)
-            version = info.version if info else spec.version or ""
+            version = getattr(self._panel.infos.get(index), "version", spec.version or "")
             mine = {row.id: found[index, row.id] for row in rows}
             yield EngineSpellings(spec.name, version, mine)
 
     def _answers(
         self, schema: str, rows: Sequence[Spelling], down: Mapping[int, Failure]
-    ) -> dict[int, list[Answer]]:
+    ) -> dict[int, list[RowAnswer]]:
         """What each engine answers to rows of one schema."""
         up = [index for index in range(len(self._panel)) if index not in down]
         outcomes = {**down, **self._panel.compile(schema, up)}
         compiled = [index for index in up if isinstance(outcomes[index], Compiled)]
         parts = {index: self._part(index) for index in compiled}
         texts = dict.fromkeys(text for row in rows for text in (*row.texts, *row.controls))
-        said = self._said(compiled, list(texts))
+        known = self._allowed_texts(compiled, list(texts))
         found = {}
         for index, outcome in outcomes.items():
             if isinstance(outcome, Compiled):
-                found[index] = [self._answer(row, said[index], parts[index]) for row in rows]
+                found[index] = [self._answer(row, known[index], parts[index]) for row in rows]
             else:
-                refused = isinstance(outcome, Refusal)
-                status = Status.REFUSED if refused else Status.FAILED
-                found[index] = [Answer(status, outcome.message)] * len(rows)
+                kind = AnswerKind.REFUSED if isinstance(outcome, Refusal) else AnswerKind.FAILED
+                found[index] = [RowAnswer(kind, outcome.message)] * len(rows)
         return found
 
-    def _said(
+    def _allowed_texts(
         self, engines: Sequence[int], texts: Sequence[str]
     ) -> dict[int, dict[str, bool | str]]:
         """By text whether an engine allows it, or how it failed; asked one by one where it does."""
-        cuts = [self._cuts(text) for text in texts]
-        request = Probe(wire.Ragged.of_ints(one for some in cuts for one in some))
+        tokenised = [self._tokenisations(text) for text in texts]
+        request = Probe(wire.Ragged.of_ints(one for some in tokenised for one in some))
         found: dict[int, dict[str, bool | str]] = {}
         for index, answer in self._panel.ask(dict.fromkeys(engines, request)).items():
             if not isinstance(answer, Failure):
                 each = iter(answer.each())
                 found[index] = {
                     text: _allowed([(next(each), len(one)) for one in some])
-                    for text, some in zip(texts, cuts, strict=True)
+                    for text, some in zip(texts, tokenised, strict=True)
                 }
                 continue
             found[index] = dict.fromkeys(texts, answer.message)
             for text in texts if len(texts) > 1 else ():
                 if self._panel.recover(index, ()) is None:
-                    found[index] |= self._said([index], [text])[index]
+                    found[index] |= self._allowed_texts([index], [text])[index]
         return found
 
-    def _cuts(self, text: str) -> list[list[int]]:
+    def _tokenisations(self, text: str) -> list[list[int]]:
         """The ids of a text and its end: of whole characters, and of bytes where these differ."""
         bytes_, end = text.encode(), self._vocabulary.eos
         whole = [*self._vocabulary.encode_greedy(bytes_), end]
@@ -139,23 +143,23 @@ class _Asking:
         return backends_of(described)[backend] if backend else described
 
     def _answer(
-        self, row: Spelling, said: Mapping[str, bool | str], part: Mapping[str, Any]
-    ) -> Answer:
-        allowed = [said[text] for text in row.texts]
+        self, row: Spelling, known: Mapping[str, bool | str], part: Mapping[str, Any]
+    ) -> RowAnswer:
+        allowed = [known[text] for text in row.texts]
         if True in allowed:
-            return Answer(Status.YES)
+            return RowAnswer(AnswerKind.YES)
         if failed := [one for one in allowed if isinstance(one, str)]:
-            return Answer(Status.FAILED, failed[0])
-        if row.controls and not any(said[text] is True for text in row.controls):
-            return Answer(Status.UNCLEAR, _UNCLEAR)
+            return RowAnswer(AnswerKind.FAILED, failed[0])
+        if row.controls and not any(known[text] is True for text in row.controls):
+            return RowAnswer(AnswerKind.UNCLEAR, _UNCLEAR)
         behaviour = self._catalogue.behaviours.get(row.behaviour)
         ids = {row.behaviour, behaviour.part_of if behaviour else ""} - {""}
         declaring = (one for one in self._catalogue if one.behaviour in ids and one.concerns(part))
-        return Answer(Status.NO, declared=tuple(declaring))
+        return RowAnswer(AnswerKind.NO, declared=tuple(declaring))
 
 
-def _allowed(cuts: Sequence[tuple[Probed, int]]) -> bool | str:
-    """Whether one of a text's cuts is allowed to its end; a text says why there is no answer."""
-    if any(probed.allowed == count for probed, count in cuts):
+def _allowed(tokenised: Sequence[tuple[Probed, int]]) -> bool | str:
+    """Whether a text is allowed to its end in one of its ways; why it is not known, in words."""
+    if any(probed.allowed == count for probed, count in tokenised):
         return True
-    return False if all(probed.forbidden for probed, _ in cuts) else _CONTRADICTION
+    return False if all(probed.forbidden for probed, _ in tokenised) else _CONTRADICTION

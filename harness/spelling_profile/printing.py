@@ -12,12 +12,11 @@ from typing import Final
 from harness.engines.specs import with_version
 from harness.printable import code, markdown, one_line
 from harness.render.table import Column, Table, as_markdown
-from harness.spelling_profile.profile import Profile, Status
+from harness.spelling_profile.profile import AnswerKind, Profile
 
 _PICTURES: Final = {"\t": "␉", "\n": "␊", "\r": "␍", "\x7f": "␡"}
 _SPACES: Final = re.compile(r"^ +| +$| {2,}|(?<=[\[{]) (?=[\]}])")
-_WIDE: Final = 6
-"""Engines that a table of a page has at most."""
+_WIDE: Final = 6  # engines that a table of a page has at most
 _LEAD: Final = (
     "spellings, each asked of every engine on a vocabulary of single bytes. Written by "
     "`maskcourt spellings --write`; what the words mean is said in "
@@ -54,9 +53,9 @@ def count_table(profile: Profile) -> Table:
     rows = []
     for one in profile.engines:
         counts = Counter(answer.status for answer in one.answers.values())
-        row = {str(status): counts[status] for status in Status}
+        row = {str(status): counts[status] for status in AnswerKind}
         rows.append({"engine": f"`{one.name}`", "version": one.version, **row})
-    return Table.of("", ("engine", "version", *map(str, Status)), rows)
+    return Table.of("", ("engine", "version", *map(str, AnswerKind)), rows)
 
 
 def lines(profile: Profile) -> Iterator[str]:
@@ -67,9 +66,9 @@ def lines(profile: Profile) -> Iterator[str]:
             yield f"{name} lets these be written in no way: {', '.join(characters)}"
         for option, many in Counter(one.option for one in answers if one.option).items():
             yield f"{name}, {many} by option: with options {option}"
-        reasons = Counter((str(one.status), one.why) for one in answers if one.why)
-        for (status, why), many in reasons.items():
-            yield f"{name}, {many} {status}: {one_line(why, 160)}"
+        reasons = Counter((str(one.status), one.reason) for one in answers if one.reason)
+        for (status, reason), many in reasons.items():
+            yield f"{name}, {many} {status}: {one_line(reason, 160)}"
         sources = {one.id: one.source for each in answers for one in each.declared}
         yield from (f"{name} declares `{id_}`: {source}" for id_, source in sources.items())
 

@@ -14,7 +14,7 @@ from harness.engines.specs import read_spec
 from harness.spelling_profile.battery import Spelling
 
 
-class Status(StrEnum):
+class AnswerKind(StrEnum):
     """What is answered to a row.
 
     `OPTION` is a no where other options of the same engine allow the text; `UNCLEAR` says that the
@@ -30,22 +30,23 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class RowAnswer:
     """What an engine makes of a row.
 
-    `why` says why there is no yes or no, `option` with which options the text is allowed,
+    `reason` says why there is no yes or no, `option` with which options the text is allowed,
     `declared` has the departures that declare that it is forbidden.
     """
 
-    status: Status
-    why: str = ""
+    status: AnswerKind
+    reason: str = ""
     option: str = ""
     declared: tuple[Departure, ...] = ()
 
     @property
     def allowed(self) -> bool | None:
         """Whether the text is allowed; None where that cannot be said."""
-        return {Status.YES: True, Status.NO: False, Status.OPTION: False}.get(self.status)
+        kinds = {AnswerKind.YES: True, AnswerKind.NO: False, AnswerKind.OPTION: False}
+        return kinds.get(self.status)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class EngineSpellings:
 
     name: str
     version: str
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, RowAnswer]
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class Profile:
         }
 
 
-def _row(row: Spelling, answer: Answer) -> dict[str, Any]:
-    told = {"why": answer.why, "option": answer.option}
+def _row(row: Spelling, answer: RowAnswer) -> dict[str, Any]:
+    told = {"why": answer.reason, "option": answer.option}
     return {
         "id": row.id,
         "schema": row.schema,
@@ -115,11 +116,11 @@ def with_options(engines: Sequence[EngineSpellings]) -> tuple[EngineSpellings, .
     return tuple(found)
 
 
-def _with_option(answer: Answer, asked: Mapping[str, Answer], engine: str) -> Answer:
-    if answer.status != Status.NO:
+def _with_option(answer: RowAnswer, asked: Mapping[str, RowAnswer], engine: str) -> RowAnswer:
+    if answer.status != AnswerKind.NO:
         return answer
-    if allowing := [name for name, one in asked.items() if one.status == Status.YES]:
-        return replace(answer, status=Status.OPTION, option=f"of {min(allowing, key=len)}")
+    if allowing := [name for name, one in asked.items() if one.status == AnswerKind.YES]:
+        return replace(answer, status=AnswerKind.OPTION, option=f"of {min(allowing, key=len)}")
     declared = {one.id for one in answer.declared}
     forbidding = (one for one in asked.values() if one.allowed is False)
     same = all(any(each.id in declared for each in one.declared) for one in forbidding)
@@ -127,4 +128,4 @@ def _with_option(answer: Answer, asked: Mapping[str, Answer], engine: str) -> An
     if not sets or {} in sets or not same or engine in servers():  # a server sets them itself
         return answer
     words = (",".join(f"{key}={json.dumps(value)}" for key, value in one.items()) for one in sets)
-    return replace(answer, status=Status.OPTION, option=f"other than {' or '.join(words)}")
+    return replace(answer, status=AnswerKind.OPTION, option=f"other than {' or '.join(words)}")

@@ -13,7 +13,13 @@ from harness.engines.panel import Limits
 from harness.spelling_profile.asking import profile_of
 from harness.spelling_profile.battery import Spelling, load_battery
 from harness.spelling_profile.printing import as_page, as_table, lines, visible
-from harness.spelling_profile.profile import Answer, EngineSpellings, Profile, Status, with_options
+from harness.spelling_profile.profile import (
+    AnswerKind,
+    EngineSpellings,
+    Profile,
+    RowAnswer,
+    with_options,
+)
 from tests.command import maskcourt
 
 CATALOGUE = load_catalogue()
@@ -68,7 +74,7 @@ class TestMiniatures:
 
     def test_what_other_options_allow_is_allowed_by_option(self, asked):
         answer = asked.engines[1].answers["compact"]
-        assert (answer.status, answer.option) == (Status.OPTION, f"of {MINIATURE}")
+        assert (answer.status, answer.option) == (AnswerKind.OPTION, f"of {MINIATURE}")
         assert answer.allowed is False
 
     def test_an_engine_that_allows_all_and_one_that_refuses_all(self, asked):
@@ -76,7 +82,7 @@ class TestMiniatures:
         assert set(statuses(asked, 3).values()) == {"refused"}
         one = asked.engines[3].answers["raw"]
         assert one.allowed is None
-        assert one.why == "this engine refuses every schema"
+        assert one.reason == "this engine refuses every schema"
         assert asked.unwritable(asked.engines[3]) == []
 
     def test_an_engine_that_fails_costs_its_own_rows_alone(self):
@@ -128,33 +134,39 @@ class TestOptions:
         return with_options(engines)[0].answers["row"]
 
     def test_a_declaration_for_some_options_alone_is_a_matter_of_options(self):
-        no = Answer(Status.NO, declared=(declared("xgrammar-fixed-layout"),))
+        no = RowAnswer(AnswerKind.NO, declared=(declared("xgrammar-fixed-layout"),))
         found = self.status(engine("xgrammar[any_whitespace=false]", row=no))
-        assert (found.status, found.option) == (Status.OPTION, 'other than any_whitespace="false"')
+        assert (found.status, found.option) == (
+            AnswerKind.OPTION,
+            'other than any_whitespace="false"',
+        )
 
     def test_unless_other_options_forbid_it_too(self):
-        no = Answer(Status.NO, declared=(declared("xgrammar-fixed-layout"),))
-        other = engine("xgrammar", row=Answer(Status.NO))
+        no = RowAnswer(AnswerKind.NO, declared=(declared("xgrammar-fixed-layout"),))
+        other = engine("xgrammar", row=RowAnswer(AnswerKind.NO))
         assert self.status(engine("xgrammar[any_whitespace=false]", row=no), other) == no
 
     def test_a_declaration_for_all_options_is_none(self):
-        no = Answer(Status.NO, declared=(declared("xgrammar-one-spelling"),))
+        no = RowAnswer(AnswerKind.NO, declared=(declared("xgrammar-one-spelling"),))
         assert self.status(engine("xgrammar", row=no)) == no
 
     def test_options_that_a_server_sets_are_none_of_its_own(self):
-        no = Answer(Status.NO, declared=(declared("xgrammar-property-order"),))
+        no = RowAnswer(AnswerKind.NO, declared=(declared("xgrammar-property-order"),))
         assert self.status(engine("vllm", row=no)) == no
-        assert self.status(engine("xgrammar", row=no)).status == Status.OPTION
+        assert self.status(engine("xgrammar", row=no)).status == AnswerKind.OPTION
 
     def test_another_version_or_engine_says_nothing(self):
-        no, yes = Answer(Status.NO), Answer(Status.YES)
+        no, yes = RowAnswer(AnswerKind.NO), RowAnswer(AnswerKind.YES)
         other = EngineSpellings("xgrammar@2", "2", {"row": yes})
         found = self.status(engine("xgrammar", row=no), other, engine("outlines", row=yes))
         assert found == no
 
     def test_only_what_can_be_said_makes_a_character_unwritable(self):
         rows = (ROWS[4], ROWS[5])
-        no, unclear = Answer(Status.NO), Answer(Status.UNCLEAR, "why")
+        no, unclear = (
+            RowAnswer(AnswerKind.NO),
+            RowAnswer(AnswerKind.UNCLEAR, "why"),
+        )
         one, two = engine("a", raw=no, escaped=no), engine("b", raw=no, escaped=unclear)
         profile = Profile(rows, (one, two))
         assert [profile.unwritable(each) for each in (one, two)] == [["é"], []]
@@ -219,7 +231,10 @@ class TestInstalledEngines:
     def test_a_server_answers_with_what_its_backend_declares(self):
         rows = [row for row in load_battery() if row.id in ("escapes/solidus", "escapes/letter")]
         (found,) = profile_of(["outlines-package[backend=llguidance]"], rows=rows).engines
-        assert [one.status for one in found.answers.values()] == [Status.NO, Status.NO]
+        assert [one.status for one in found.answers.values()] == [
+            AnswerKind.NO,
+            AnswerKind.NO,
+        ]
         assert found.answers["escapes/solidus"].declared
 
     def test_csv_has_a_line_a_row(self):
