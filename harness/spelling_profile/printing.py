@@ -43,8 +43,8 @@ def as_table(profile: Profile) -> Table:
         Column("about", "spelling", ratio=2, width=20),
         Column("text", shown=lambda text: code(visible(text)), ratio=1, width=12),
     ]
-    named = [(one.name, with_version(one.name, one.version)) for one in profile.engines]
-    columns += [Column(name, label, width=8) for name, label in named]
+    names = {one.name: with_version(one.name, one.version) for one in profile.engines}
+    columns += [Column(name, label, width=8) for name, label in names.items()]
     return Table.of("", columns, rows)
 
 
