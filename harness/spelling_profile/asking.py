@@ -34,8 +34,7 @@ from harness.workers.outcomes import Compiled, Failure, Refusal
 from harness.workers.temporary_directories import saved_vocabulary
 
 LIMITS: Final = Limits(compile=10.0, mask=5.0, resolve=30.0)
-AT_ONCE: Final = 4
-"""Engines that are up at the same time."""
+AT_ONCE: Final = 4  # engines that are up at the same time
 _UNCLEAR: Final = "cannot be said: the value is refused in its plain spelling, too"
 _CONTRADICTION: Final = "its mask allows a token that it does not consume"
 
