@@ -18,6 +18,7 @@ NOTHING_SAID = {
     **dict.fromkeys(("jsonschema", "jsonschema_rs", "number_spelling"), ""),
     "located": False,
     "format_alone": False,
+    **{"effect": "", "spelling": b"", "spellings_asked": 0},
 }
 NOT_ACCEPTED = {"accepter": "", "reason": "", "keyword": "", "only_challenger": False}
 
