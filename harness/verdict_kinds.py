@@ -126,6 +126,13 @@ EFFECTS: Final = (
     *(LOST_VALUE, TRAP, SPELLING, UNCLEAR),
 )
 """What a proven error does to a user (`harness.comparison.effects`); mostly about a value."""
+LEAKS, LOSSES, TRAPS = (INVALID_VALUE,), (LOST_VALUE,), (TRAP,)
+COSTLY: Final = (*LEAKS, *LOSSES, *TRAPS)
+"""Effects that cost a value: what is counted first, and by what lists of bugs are ordered."""
+
+REAL, PLAIN, RARE = SHOWN_BY = ("real", "plain", "rare")
+"""What shows an effect, the worst first (`harness.comparison.text_facts`): a value of the data set
+itself, a plain one that was made, or one that hardly anybody writes."""
 
 CHALLENGER: Final = "json"
 """Stands for an engine where the grammar of JSON alone, and no engine, allowed a completion.

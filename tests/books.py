@@ -18,7 +18,10 @@ NOTHING_SAID = {
     **dict.fromkeys(("jsonschema", "jsonschema_rs", "number_spelling"), ""),
     "located": False,
     "format_alone": False,
-    **{"effect": "", "spelling": b"", "spellings_asked": 0},
+    "effect": "",
+    "spelling": b"",
+    "spellings_asked": 0,
+    "shown_by": "",
 }
 NOT_ACCEPTED = {"accepter": "", "reason": "", "keyword": "", "only_challenger": False}
 

@@ -326,7 +326,12 @@ class RunningCase:
             [spec.name for spec in tools.panel.specs],
             tools.vocabulary,
             self.schema,
-            TextFacts(self.case.schema, self.schema, without_formats),
+            TextFacts(
+                self.case.schema,
+                self.schema,
+                without_formats,
+                [one.text for one in (*self.case.valid, *self.case.invalid)],
+            ),
             self.effects,
         )
         if rules.challenger:

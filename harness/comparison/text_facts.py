@@ -1,23 +1,26 @@
 """What the text after a verdict says beyond the keyword that it breaks.
 
-Both are decided when the verdict is made and stored with it, so that readers need neither engine
-nor validator: whether an invalid text breaks nothing but `format`, and how the number is spelt that
-a verdict is about. JSON and JSON Schema say what such numbers mean, but many readers do not keep to
-it: see the section on numbers in ``docs/validators.md``.
+All is decided when the verdict is made and stored with it, so that readers need neither engine
+nor validator: whether an invalid text breaks nothing but `format`, how likely its value is to be
+met, and how the number is spelt that a verdict is about. JSON and JSON Schema say what such numbers
+mean, but many readers do not keep to it: see the section on numbers in ``docs/validators.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from decimal import Decimal
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from harness.explain.attribution import GoverningKeyword
 from harness.jsontext.pointers import follow, steps
 from harness.jsontext.spans import ValueSpan, root_of
+from harness.jsontext.usual_spellings import value_key
 from harness.validators.drafts import draft_of
 from harness.validators.judge import Ruling
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, PLAIN, RARE, REAL
 
 MINUS_ZERO, BEYOND, WHOLE, WHOLE_04 = SPELLINGS = (
     *("-0", "beyond 2^53", "1.0 as an integer", "1.0 as an integer, draft-04"),
@@ -47,6 +50,7 @@ class TextFacts:
         source: The schema as it stands in the case.
         valid_without_formats: Which of some texts both validators call valid where formats are
             annotations; None where they are annotations anyway.
+        instances: The texts of the case's own instances.
     """
 
     def __init__(
@@ -54,8 +58,11 @@ class TextFacts:
         source: str,
         schema: Any,
         valid_without_formats: Callable[[Sequence[bytes]], Sequence[bool]] | None,
+        instances: Sequence[bytes] = (),
     ) -> None:
         self._schema = schema
+        self._names = frozenset(_declared_names(schema))
+        self._real = {_key(one) for one in instances}
         self._valid_without_formats = valid_without_formats
         self._known: dict[bytes, bool] = {}
         self._has_format = '"format"' in source
@@ -106,6 +113,12 @@ class TextFacts:
             self._known |= zip(new, self._valid_without_formats(new), strict=True)
         return [self._known[one] for one in texts]
 
+    def shown_by(self, text: bytes) -> str:
+        """Whether a completed text has a `REAL`, a `PLAIN` or a `RARE` value."""
+        if _key(text) in self._real:
+            return REAL
+        return PLAIN if is_plain(text, self._names) else RARE
+
     def number_spelling(
         self, text: bytes, kind: str, detail: str, schema_pointer: str, instance_pointer: str
     ) -> str:
@@ -113,6 +126,67 @@ class TextFacts:
         asks = kind == FALSE_ACCEPTANCE.name and _is_integer(self._schema, schema_pointer)
         as_integer = detail == "integer" or asks
         return _spelling(_number(text, instance_pointer), self._whole if as_integer else "")
+
+
+_PRINTABLE: Final = re.compile(r"[ -~]*")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_EVERYDAY_DIGITS: Final = 15
+_SMALL, _LARGE = Decimal("1e-6"), Decimal("1e15")
+
+
+def is_plain(text: bytes, names: Collection[str]) -> bool:
+    """Whether a text is JSON of an everyday value.
+
+    Its strings are printable ASCII, its numbers of ordinary size and precision, its keys `names` or
+    identifiers. How it is spelt does not matter.
+    """
+
+    def plain(value: Any) -> bool:
+        if isinstance(value, dict):
+            keys = all(key in names or _IDENTIFIER.fullmatch(key) for key in value)
+            return keys and all(map(plain, value.values()))
+        if isinstance(value, list):
+            return all(map(plain, value))
+        if isinstance(value, Decimal):
+            digits = "".join(map(str, value.as_tuple().digits)).strip("0")
+            ordinary = _SMALL <= value.copy_abs() < _LARGE
+            return not digits or (len(digits) <= _EVERYDAY_DIGITS and ordinary)
+        return not isinstance(value, str) or _PRINTABLE.fullmatch(value) is not None
+
+    try:
+        value = json.loads(
+            text.decode(), parse_int=Decimal, parse_float=Decimal, parse_constant=_refused
+        )
+        return plain(value)
+    except (ValueError, InvalidOperation, RecursionError):
+        return False
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"JSON has no {constant}")
+
+
+def _key(text: bytes) -> str | bytes:
+    """The same for texts of one value; what is no JSON stands for itself."""
+    try:
+        return value_key(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _declared_names(schema: Any) -> Iterator[str]:
+    """The names of members that a schema declares or requires in any place."""
+    if isinstance(schema, dict):
+        properties, required = schema.get("properties"), schema.get("required")
+        yield from properties if isinstance(properties, dict) else ()
+        yield from filter(_is_text, required if isinstance(required, list) else ())
+    if isinstance(schema, dict | list):
+        for below in schema.values() if isinstance(schema, dict) else schema:
+            yield from _declared_names(below)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _number(text: bytes, pointer: str) -> str:

@@ -28,19 +28,22 @@ from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import START, advance, place_of
 from harness.jsontext.pointers import typed_steps
-from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, Words
+from harness.runs.tables import GENERATED, TEXT_TABLES, VERDICT_TABLES, Rows, Words
 from harness.validators.judge import VERDICTS, Ruling
 from harness.verdict_kinds import (
     ACCEPTANCES,
     CHALLENGER,
     DEAD_END,
     FALSE_ACCEPTANCE,
+    INSTANCE,
     OPEN,
+    REAL,
     REJECTIONS,
 )
 
 _GOVERNED = REJECTIONS
 """Kinds whose keyword is the one in force, since no validator names one."""
+_WITH_EFFECT = (*ACCEPTANCES, *REJECTIONS, DEAD_END)
 
 
 class VerdictNotes:
@@ -164,6 +167,12 @@ class VerdictNotes:
             jsonschema_rs=Words(ruled, [one.jsonschema_rs for one in evidence]),
             format_alone=np.array(format_alone, dtype=np.bool_),
             number_spelling=_coded(spellings),
+            shown_by=_coded(
+                [
+                    self._facts.shown_by(text(at)) if self._facts and word in _WITH_EFFECT else ""
+                    for at, word in enumerate(kind.tolist())
+                ]
+            ),
             **effects.columns(),
         )
 
@@ -251,6 +260,10 @@ class VerdictNotes:
                 [verdict.kind], [category], [governing.detail], [reason], lambda _: one.text
             )
         effects = EffectColumns.of(1)
+        shown_by = ""
+        if self._facts is not None and verdict.kind in _WITH_EFFECT:
+            own = evidence == INSTANCE and one.label != GENERATED
+            shown_by = REAL if own else self._facts.shown_by(one.text)
         if self._effects is not None:
             if verdict.kind in ACCEPTANCES:
                 found = effect_of_acceptance(
@@ -286,6 +299,7 @@ class VerdictNotes:
             jsonschema_rs=ruling.jsonschema_rs,
             format_alone=format_alone[0],
             number_spelling=spelling[0],
+            shown_by=shown_by,
             **effects.columns(),
         )
 

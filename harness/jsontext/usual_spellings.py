@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from itertools import chain, product
 from typing import Any, Final
 
@@ -115,17 +115,23 @@ def value_key(text: bytes) -> str:
             return {name: plain(value[name]) for name in sorted(value)}
         if isinstance(value, list):
             return [plain(one) for one in value]
-        return str(value.normalize() + 0) if isinstance(value, Decimal) else value
+        return _shortest(value) if isinstance(value, Decimal) else value
 
-    read = json.loads(text, parse_float=_decimal, parse_int=_decimal)
-    return json.dumps([plain(read)])
+    return repr(plain(json.loads(text, parse_float=_decimal, parse_int=_decimal)))
 
 
-def _decimal(digits: str) -> Decimal | str:
+def _decimal(digits: str) -> Decimal | tuple[str]:
     try:
         return Decimal(digits)
     except InvalidOperation:  # an exponent that no decimal holds
-        return digits
+        return (digits,)
+
+
+def _shortest(number: Decimal) -> Decimal:
+    """The same number without zeros at its end, in all its digits; minus zero is zero."""
+    digits = max(1, len(number.as_tuple().digits))
+    exact = Context(digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    return number.normalize(exact) if number else Decimal(0)
 
 
 _WRITTEN, _REST, _NEW = range(3)
@@ -257,7 +263,7 @@ def _spelled_number(raw: bytes, how: str) -> bytes:
     if how == "given":
         return raw
     number = _decimal(raw.decode())
-    if isinstance(number, str) or not number.is_finite():
+    if isinstance(number, tuple) or not number.is_finite():
         return raw
     exponent = number.adjusted()
     if how == "integer":
@@ -268,5 +274,5 @@ def _spelled_number(raw: bytes, how: str) -> bytes:
     except OverflowError:
         return raw
     if _decimal(short.decode()) != number:  # more digits than a double keeps
-        return format(number.normalize(), "f").encode() if -40 < exponent < 40 else raw
+        return format(_shortest(number), "f").encode() if -40 < exponent < 40 else raw
     return short

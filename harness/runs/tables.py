@@ -15,7 +15,8 @@ are ``valid``, ``invalid`` or empty. `format_alone` says of a false acceptance t
 nothing but `format`, and `number_spelling` how the number is spelt that a verdict is about
 (`harness.comparison.text_facts`); `effect` says what an error costs a user, `spelling` is the text
 of the same value that the engine takes, and `spellings_asked` how many usual ones it does not
-(`harness.comparison.effects`); `only_challenger` that without the challenger there would be no
+(`harness.comparison.effects`); `shown_by` whether a real, a plain or a rare value shows the effect
+(`harness.comparison.text_facts`); `only_challenger` that without the challenger there would be no
 such verdict.
 
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
@@ -41,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.verdict_kinds import EFFECTS, INSTANCE, KINDS, SAMPLE, WALK
+from harness.verdict_kinds import EFFECTS, INSTANCE, KINDS, SAMPLE, SHOWN_BY, WALK
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
@@ -50,7 +51,7 @@ _TYPES: Mapping[str, pa.DataType] = {
     for kind, columns in (
         (_NAME, "case engine kind reason keyword schema_pointer instance_pointer category detail"),
         (_NAME, "jsonschema jsonschema_rs number_spelling label verdict place accepter origin"),
-        (_NAME, "outcome stage effect"),
+        (_NAME, "outcome stage effect shown_by"),
         (pa.string(), "family status message signal output"),
         (pa.large_string(), "schema"),
         (pa.binary(), "text spelling"),
@@ -77,7 +78,7 @@ def _schema(columns: str, **other: pa.DataType) -> pa.Schema:
 _PLACE = "case walk position"
 _ATTRIBUTION = (
     "keyword schema_pointer instance_pointer category detail located jsonschema jsonschema_rs"
-    " format_alone number_spelling effect spelling spellings_asked"
+    " format_alone number_spelling effect spelling spellings_asked shown_by"
 )
 _FED = "label text tokens canonical verdict reason"
 _ABOUT_TEXT = f"engine kind reason consumed token offset place {_ATTRIBUTION}"
@@ -116,7 +117,11 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 GAPS = ("located",)
 """Columns in which a value may be missing; in all others, none is."""
 
-KNOWN: Mapping[str, Collection[str]] = {"kind": KINDS, "effect": EFFECTS}
+KNOWN: Mapping[str, Collection[str]] = {
+    "kind": KINDS,
+    "effect": EFFECTS,
+    "shown_by": SHOWN_BY,
+}
 """The words of some columns; in each, the empty one besides."""
 
 MOST: Mapping[str, int] = {

@@ -1,4 +1,4 @@
-"""What is stored of the text behind a verdict: whether it rests on `format`, how a number is spelt."""
+"""What is stored of the text of a verdict: is it about `format` alone, or a rare value or number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.comparison.text_facts import TextFacts
+from harness.comparison.text_facts import TextFacts, is_plain
 from tests.inprocess import InProcessJudge
 
 DRAFT_04 = "http://json-schema.org/draft-04/schema#"
@@ -72,3 +72,40 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
     facts = TextFacts(text, schema, judge.valid_without_formats)
     assert facts.may_be_format("false_acceptance", keyword) is (found is not None)
     assert found is None or facts.format_alone([b'"12"', b'"123"']) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_everyday"),
+    [
+        ('{"a_b-c": [" ~", 0, -0.0, 1e-6, 123456789012345, true, null]}', True),
+        ('{"größe": 1000000000000.0000000000000000}', True),
+        ('"\\u0061"', True),  # a letter, however it is spelt
+        ('"\\u007f"', False),
+        ('"\\n"', False),
+        ('"ß"', False),
+        ('"\\ud800"', False),
+        ("1e15", False),
+        ("9e-7", False),
+        ("0.1234567890123456", False),
+        ("1e999999999999999999999", False),
+        ('{"a b": 1}', False),
+        ('{"": 1}', False),
+        ("[1", False),
+        ("NaN", False),
+    ],
+)
+def test_a_value_is_everyday_whatever_its_spelling(text, is_everyday):
+    assert is_plain(text.encode(), {"größe"}) is is_everyday
+
+
+def test_a_value_of_the_case_is_real_in_every_spelling():
+    schema = {"items": {"required": ["größe"]}}
+    facts = TextFacts(json.dumps(schema), schema, None, [b'{"a": 1, "b": "\xc3\x9f"}', b'"\xff"'])
+    shown = {
+        '{"b":"\\u00df","a":1.0}': "real",
+        '{"b":"\\u00df","a":2}': "rare",
+        '{"b":"1","a":"1"}': "plain",
+        '{"größe": 1}': "plain",
+        '{"': "rare",
+    }
+    assert {text: facts.shown_by(text.encode()) for text in shown} == shown
