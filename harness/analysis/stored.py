@@ -235,10 +235,10 @@ class StoredRun:
         """What adds the verdicts of one kind of evidence."""
         is_walk = evidence == WALK
         number, before = ("v.walk", "v.position") if is_walk else (f"v.{evidence}", "v.consumed")
-        spot = _place_number(number, before, 24 if is_walk else 16)
+        place_number = _place_number(number, before, 24 if is_walk else 16)
         if is_walk:
             begin, place, following = "CREATE TABLE verdicts AS", "p", "coalesce(p.canonical, -1)"
-            joins = f"""LEFT JOIN places p ON p.spot = {spot}
+            joins = f"""LEFT JOIN places p ON p.spot = {place_number}
                 LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
             rest = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
                 v.always_resolved, CASE WHEN v.always_resolved OR d.dispute_row IS NULL THEN 1
@@ -255,7 +255,7 @@ class StoredRun:
             for name in _WORDS
         )
         return f"""{begin} SELECT '{evidence}'::word AS evidence, v.row, c.case_row, c.family,
-            {spot} AS spot, {number} AS number,
+            {place_number} AS spot, {number} AS number,
             {before} AS before, coalesce(e.engine, -1)::TINYINT AS engine, v.token,
             coalesce(v.located, false) AS located, v.format_alone AS by_format,
             ({self._severity(following)})::severity AS severity, {words}, {rest}

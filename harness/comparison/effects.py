@@ -17,12 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from harness.engines.requests import Follow
-from harness.jsontext.spans import Part, ValueSpan, root_of
-from harness.jsontext.strict_json import JsonError
+from harness.jsontext.spans import Entry, Part, ValueSpan, root_of
 from harness.jsontext.usual_spellings import (
     MOST,
     Order,
@@ -33,10 +29,8 @@ from harness.jsontext.usual_spellings import (
     usual_spellings,
     value_key,
 )
-from harness.runs.tables import Words
 from harness.validators.judge import VALID, Judge
 from harness.verdict_kinds import (
-    EFFECTS,
     FALSE_ACCEPTANCE,
     FORMAT_ONLY,
     INVALID_VALUE,
@@ -60,8 +54,7 @@ _OTHERS: Final = (b"null", b"true", b"0", b"1", b'""', b'"a"', b"[]", b"{}")
 """What may stand at a place that is mended."""
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(NamedTuple):
     """What a verdict costs.
 
     `spelling` is the text that proves it where one is taken; `asked` how many were not.
@@ -72,52 +65,29 @@ class Effect:
     asked: int = 0
 
 
-class Begun(NamedTuple):
-    """What an engine consumed of a text: tokens, and how many bytes they spell."""
-
-    tokens: tuple[int, ...]
-    written: int
-
-    def after(self, token: int, size: int) -> Begun:
-        """What it has consumed one token later."""
-        return Begun((*self.tokens, token), self.written + size)
-
-
 @dataclass(frozen=True)
 class Rejected:
-    """A valid text that an engine does not take to its end; `fault` is the byte it refuses."""
+    """A valid text that an engine does not take to its end; empty where none is known.
+
+    `fault` is the byte that it refuses, after it consumed `tokens`, which spell `written` bytes.
+    """
 
     engine: int
-    text: bytes
-    begun: Begun
-    fault: int
+    text: bytes = b""
+    tokens: tuple[int, ...] = ()
+    written: int = 0
+    fault: int = 0
 
 
-@dataclass
 class EffectColumns:
     """The columns of some rows, filled in when the case has been asked about."""
 
-    effects: npt.NDArray[np.int8]
-    spellings: list[bytes]
-    asked: npt.NDArray[np.int32]
-
-    @classmethod
-    def of(cls, count: int) -> EffectColumns:
-        """Of so many rows, without an effect."""
-        return cls(np.zeros(count, np.int8), [b""] * count, np.zeros(count, np.int32))
+    def __init__(self, count: int) -> None:
+        self.effect, self.spelling, self.spellings_asked = [""] * count, [b""] * count, [0] * count
 
     def note(self, at: int, effect: Effect) -> None:
         """Say what a row's effect is."""
-        self.effects[at] = EFFECTS.index(effect.name)
-        self.spellings[at], self.asked[at] = effect.spelling, effect.asked
-
-    def columns(self) -> Mapping[str, Any]:
-        """By their names in the tables."""
-        return {
-            "effect": Words(self.effects, EFFECTS),
-            "spelling": self.spellings,
-            "spellings_asked": self.asked,
-        }
+        self.effect[at], self.spelling[at], self.spellings_asked[at] = effect
 
 
 def effect_of_acceptance(kind: str, reason: str, *, format_alone: bool) -> Effect:
@@ -148,18 +118,11 @@ class CaseEffects:
     eos: int
     slow: frozenset[int]
     _pending: dict[Rejected, list[tuple[EffectColumns, int]]] = field(default_factory=dict)
-    _dead: list[tuple[int, EffectColumns, int]] = field(default_factory=list)
-    _keys: dict[bytes, str] = field(default_factory=dict)
 
     def add(self, rejected: Rejected, columns: EffectColumns, at: int) -> None:
         """Gather one rejection, which is the row `at` of its columns."""
         columns.note(at, Effect(UNCLEAR))
         self._pending.setdefault(rejected, []).append((columns, at))
-
-    def add_dead_end(self, engine: int, columns: EffectColumns, at: int) -> None:
-        """Gather a dead end, after which no value is known."""
-        columns.note(at, Effect(UNCLEAR))
-        self._dead.append((engine, columns, at))
 
     def decide(
         self, ask: Ask, samples: Iterable[tuple[int, bytes]], valid: Sequence[bytes]
@@ -171,22 +134,14 @@ class CaseEffects:
             valid: Valid texts of the case: an engine that takes none of them has no way out of a
                 dead end to be blamed for.
         """
-        asking = _Asking(self, ask, _orders(self.schema, samples))
-        effects = asking.effects(list(self._pending))
-        for rejected, rows in self._pending.items():
-            for columns, at in rows:
-                columns.note(at, effects[rejected])
-        engines = sorted({engine for engine, _, _ in self._dead})
-        taken = asking.taken_of(engines, valid)
-        for engine, columns, at in self._dead:
-            if engine in taken:
-                columns.note(at, Effect(TRAP, taken[engine]))
-
-    def key(self, text: bytes) -> str:
-        """What is the same for texts of one value."""
-        if text not in self._keys:
-            self._keys[text] = value_key(text)
-        return self._keys[text]
+        inquiry = _Inquiry(self, ask, _orders(self.schema, samples))
+        effects = inquiry.effects([one for one in self._pending if value_key(one.text)])
+        blind = [one for one in self._pending if one not in effects]
+        taken = inquiry.taken_of(sorted({one.engine for one in blind}), valid)
+        effects |= {one: Effect(TRAP, taken[one.engine]) for one in blind if one.engine in taken}
+        for rejected, effect in effects.items():
+            for columns, at in self._pending[rejected]:
+                columns.note(at, effect)
 
 
 @dataclass(frozen=True)
@@ -210,115 +165,104 @@ class _Search:
     from_start: list[_Refusal] = field(default_factory=list)
     effect: Effect | None = None
 
+    @property
+    def value(self) -> tuple[int, str]:
+        return self.rejected.engine, value_key(self.rejected.text)
 
-class _Asking:
+
+def _open(searches: Iterable[_Search]) -> list[_Search]:
+    return [one for one in searches if one.effect is None]
+
+
+class _Inquiry:
     """Asks the engines of one case about many values at once, the likeliest spelling first."""
 
     def __init__(
         self, case: CaseEffects, ask: Ask, orders: Callable[[int], Sequence[Order]]
     ) -> None:
         self._case, self._ask, self._orders = case, ask, orders
-        self._whole: dict[tuple[int, str], tuple[bytes, list[_Refusal]]] = {}
-        self._bytes: dict[tuple[int, _Refusal], Part] = {}
+        self._whole: dict[tuple[int, str], _Search] = {}
+        self._faults: dict[tuple[int, _Refusal], Part] = {}
         self._room = dict.fromkeys(case.slow, _SLOW_ROOM)
         self._taken: dict[int, dict[Way, None]] = {}
 
     def effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
         """The effect of each rejection; those of one value at one place share it."""
-        alike: dict[tuple[int, str, Begun, _Spot], list[Rejected]] = {}
+        searches: dict[Any, _Search] = {}
+        of = {}
         for one in rejected:
-            spot = _spot(one.text, one.fault)
-            key = (one.engine, self._case.key(one.text), one.begun, spot)
-            alike.setdefault(key, []).append(one)
-        searches = [_Search(some[0]) for some in alike.values()]
-        self._search(searches)
-        return {
-            one: search.effect or Effect(UNCLEAR)
-            for search, some in zip(searches, alike.values(), strict=True)
-            for one in some
-        }
+            place = _place(one.text, one.fault)
+            key = (one.engine, value_key(one.text), one.tokens, place)
+            of[one] = searches.setdefault(key, _Search(one))
+        self._search(list(searches.values()))
+        return {one: search.effect or Effect(UNCLEAR) for one, search in of.items()}
 
     def taken_of(self, engines: Sequence[int], texts: Sequence[bytes]) -> dict[int, bytes]:
-        """Of each engine one of some texts that it takes from the start."""
-        lists = {one: [((), text) for text in texts] for one in engines}
-        found: dict[int, bytes] = {}
-        for engine, some in self._followed(lists).items():
-            for text, refusal in zip(texts, some, strict=True):
-                if refusal is None:
-                    found.setdefault(engine, text)
-        return found
+        """Of each engine the first of some texts that it takes from the start."""
+        answers = self._followed({one: [((), text) for text in texts] for one in engines})
+        return {
+            engine: texts[refusals.index(None)]
+            for engine, refusals in answers.items()
+            if None in refusals
+        }
 
     def _search(self, searches: Sequence[_Search]) -> None:
         """Fill in the effects."""
-        self._try(searches, most=1)
-        left = [one for one in searches if one.effect is None]
-        for few, some in ((False, left[:_FULLY]), (True, left[_FULLY:])):
-            self._try(some, most=_FEW if few else MOST)
-        left = [one for one in left if one.effect is None]
+        self._after_beginning(searches, 1)
+        left = _open(searches)
+        self._after_beginning(left[:_FULLY], MOST)
+        self._after_beginning(left[_FULLY:], _FEW)
+        left = _open(left)
         self._from_start(left)
-        left = [one for one in left if one.effect is None]
-        for one in left:
+        for one in (left := _open(left)):
             one.effect = self._charged(one)
-        self._mend([one for one in left if one.effect is None])
+        self._mend(_open(left))
 
-    def _try(self, searches: Sequence[_Search], most: int = MOST) -> None:
-        """Ask for spellings after what is consumed; one that is taken is only a spelling lost."""
+    def _after_beginning(self, searches: Sequence[_Search], most: int) -> None:
+        """Ask for spellings after what is consumed; one that is taken is only a spelling lost.
+
+        The ways to write that an engine has taken in this case come first.
+        """
         lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
         asked: dict[int, list[tuple[_Search, Way]]] = {}
         for one in searches:
-            rejected = one.rejected
+            text, engine = one.rejected.text, one.rejected.engine
             known = {refusal.text for refusal in one.refused}
-            for text, way in self._usual(rejected, rejected.begun.written, most).items():
-                if text in known:
-                    continue
-                lists.setdefault(rejected.engine, []).append((rejected.begun.tokens, text))
-                asked.setdefault(rejected.engine, []).append((one, way))
+            first = list(self._taken.get(engine, ()))[:_FEW] if most > 1 else ()
+            orders = self._orders(engine)
+            usual = usual_spellings(text, one.rejected.written, orders, most, first)
+            for spelling, way in usual.items():
+                if spelling not in known:
+                    lists.setdefault(engine, []).append((one.rejected.tokens, spelling))
+                    asked.setdefault(engine, []).append((one, way))
         for engine, answers in self._followed(lists).items():
             for (one, way), (_, text), refusal in zip(
                 asked[engine], lists[engine], answers, strict=True
             ):
                 if refusal is not None:
-                    one.refused.append(refusal)
+                    one.refused += [refusal] if refusal.tokens else []
                 elif one.effect is None:
                     one.effect = Effect(SPELLING, text, len(one.refused))
                     self._taken.setdefault(engine, {})[way] = None
 
-    def _usual(self, rejected: Rejected, written: int, most: int) -> dict[bytes, Way]:
-        """The spellings to ask for; the ways that an engine has taken in this case come first."""
-        first = list(self._taken.get(rejected.engine, ()))[:_FEW]
-        return usual_spellings(
-            rejected.text, written, self._orders(rejected.engine), most, first if most > 1 else ()
-        )
-
     def _from_start(self, searches: Sequence[_Search]) -> None:
         """Ask for whole texts, once for each engine and value."""
-        new: dict[tuple[int, str], Mapping[bytes, Way]] = {}
+        new: dict[tuple[int, str], _Search] = {}
         for one in searches:
-            key = one.rejected.engine, self._case.key(one.rejected.text)
-            if key not in self._whole and key not in new:
-                most = MOST if len(self._whole) + len(new) < _FULLY else _FEW
-                new[key] = self._usual(one.rejected, 0, most)
-        lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
-        for (engine, _), texts in new.items():
-            lists.setdefault(engine, []).extend(((), text) for text in texts)
-        answers = {engine: iter(some) for engine, some in self._followed(lists).items()}
-        for (engine, key_), texts in new.items():
-            if engine in answers:
-                each = [(text, next(answers[engine])) for text in texts]
-                taken = next((text for text, refusal in each if refusal is None), b"")
-                if taken:
-                    self._taken.setdefault(engine, {})[texts[taken]] = None
-                refused = [refusal for _, refusal in each if refusal is not None]
-                self._whole[engine, key_] = taken, refused
+            if one.value not in self._whole:
+                new.setdefault(one.value, _Search(replace(one.rejected, tokens=(), written=0)))
+        fully = max(_FULLY - len(self._whole), 0)
+        self._after_beginning(list(new.values())[:fully], MOST)
+        self._after_beginning(list(new.values())[fully:], _FEW)
+        self._whole |= new
         for one in searches:
-            known = self._whole.get((one.rejected.engine, self._case.key(one.rejected.text)))
-            if known is None:
+            whole = self._whole[one.value]
+            one.from_start = whole.refused
+            if whole.effect is not None:
+                one.effect = Effect(TRAP, whole.effect.spelling, len(one.refused))
+            elif not whole.refused:  # the engine failed, or was not asked
                 one.effect = Effect(UNCLEAR)
-                continue
-            taken, one.from_start = known
-            if taken:
-                one.effect = Effect(TRAP, taken, len(one.refused))
-        self._look_closer([one for one in searches if one.effect is None])
+        self._look_closer(_open(searches))
 
     def _look_closer(self, searches: Iterable[_Search]) -> None:
         """Find the byte at which texts are refused: their token may belong to several places."""
@@ -326,81 +270,64 @@ class _Asking:
         for one in searches:
             engine = one.rejected.engine
             for refusal in (*one.refused, *one.from_start):
-                if (engine, refusal) in self._bytes or not refusal.tokens:
+                if (engine, refusal) in self._faults:
                     continue
-                token = refusal.tokens[refusal.allowed]
-                spelled = self._case.spelled(token)
-                at = self._size(refusal.tokens[: refusal.allowed])
-                self._bytes[engine, refusal] = at, at + max(self._case.sizes[token], 1)
+                token, allowed = refusal.tokens[refusal.allowed], refusal.tokens[: refusal.allowed]
+                at, spelled = self._size(allowed), self._case.spelled(token)
+                self._faults[engine, refusal] = at, at + max(self._case.sizes[token], 1)
                 if len(spelled) > 1 and engine not in self._case.slow:
-                    begun = (*refusal.tokens[: refusal.allowed], *spelled)
-                    asked.setdefault(engine, {})[refusal] = begun
-        for engine, counts in self._counts(
-            {engine: list(some.values()) for engine, some in asked.items()}
-        ).items():
-            for refusal, count in zip(asked[engine], counts, strict=True):
-                at, end = self._bytes[engine, refusal]
+                    asked.setdefault(engine, {})[refusal] = (*allowed, *spelled)
+        counts = self._counts({engine: list(some.values()) for engine, some in asked.items()})
+        for engine, some in counts.items():
+            for refusal, count in zip(asked[engine], some, strict=True):
+                at, end = self._faults[engine, refusal]
                 byte = min(at + count - refusal.allowed, end - 1)
-                self._bytes[engine, refusal] = byte, byte + 1
+                self._faults[engine, refusal] = byte, byte + 1
 
     def _charged(self, search: _Search) -> Effect | None:
         """`LOST_VALUE` where all is refused at the place charged or before it; else None."""
         rejected = search.rejected
-        spot = _spot(rejected.text, rejected.fault)
-        if spot.part == _BLANK:
+        place = _place(rejected.text, rejected.fault)
+        if place.part == _BLANK or not search.refused or not search.from_start:
             return None
-        there = False
-        tried = [one for one in (*search.refused, *search.from_start) if one.tokens]
-        for one in tried:
-            begin, end = self._bytes[rejected.engine, one]
-            region = _region(one.text, spot)
+        asked, there = (*search.refused, *search.from_start), False
+        for one in asked:
+            begin, end = self._faults[rejected.engine, one]
+            region = _region(one.text, place)
             if region is None or begin >= region[1]:
                 return None
             there = there or end > region[0]
-        asked = len({one.text for one in tried})
-        return Effect(LOST_VALUE, asked=asked) if there else None
+        return Effect(LOST_VALUE, asked=len({one.text for one in asked})) if there else None
 
     def _mend(self, searches: Sequence[_Search]) -> None:
         """Where another place is what the engine refuses, ask about values without it."""
-        left = list(searches)
-        for one in left:
+        for one in searches:
             one.effect = Effect(UNCLEAR, asked=len(one.refused) + len(one.from_start))
+        last = [(one, one) for one in searches]
         for _ in range(_MENDS):
-            mended = [(one, other) for one in left if (other := self._mended(one)) is not None]
-            if not mended:
-                return
-            again = [_Search(other) for _, other in mended]
-            self._try(again)
-            self._from_start([one for one in again if one.effect is None])
-            left = []
-            for (one, _), new in zip(mended, again, strict=True):
-                found = new.effect or self._charged(new)
-                if found is None:
-                    one.rejected, one.refused, one.from_start = (
-                        *(new.rejected, new.refused, new.from_start),
-                    )
-                    left.append(one)
-                elif found.name != UNCLEAR:
-                    one.effect = found
+            new = [(one, _Search(other)) for one, old in last if (other := self._mended(old))]
+            self._after_beginning([mended for _, mended in new], MOST)
+            self._from_start(_open(mended for _, mended in new))
+            for one, mended in new:
+                mended.effect = mended.effect or self._charged(mended)
+                if mended.effect is not None and mended.effect.name != UNCLEAR:
+                    one.effect = mended.effect
+            last = [pair for pair in new if pair[1].effect is None]
 
     def _mended(self, search: _Search) -> Rejected | None:
         """The same rejection in a valid text without what else is refused; None without one."""
-        rejected = search.rejected
-        spot = _spot(rejected.text, rejected.fault)
-        tried = [one for one in search.refused if one.tokens]
-        if not tried:
+        rejected, engine = search.rejected, search.rejected.engine
+        charged = _place(rejected.text, rejected.fault)
+        if not search.refused:
             return None
-        bytes_ = self._bytes
-        last = max(tried, key=lambda one: bytes_[rejected.engine, one])
-        other = _spot(last.text, bytes_[rejected.engine, last][0])
-        if other.path == spot.path[: len(other.path)] and spot.part != _BLANK:
+        last = max(search.refused, key=lambda one: self._faults[engine, one])
+        other = _place(last.text, self._faults[engine, last][0])
+        if other.path == charged.path[: len(other.path)] and charged.part != _BLANK:
             return None
-        texts = list(_without(rejected.text, other.path, rejected.begun.written))
+        texts = list(_without(rejected.text, other.path, rejected.written))
         rulings = self._case.judge.judge(texts)
-        fit = [one for one, said in zip(texts, rulings, strict=True) if said.verdict == VALID]
-        if not fit:
-            return None
-        region = _region(fit[0], spot)
+        fit = [one for one, ruling in zip(texts, rulings, strict=True) if ruling.verdict == VALID]
+        region = _region(fit[0], charged) if fit else None
         return None if region is None else replace(rejected, text=fit[0], fault=region[0])
 
     def _followed(
@@ -431,20 +358,20 @@ class _Asking:
 
     def _counts(self, tokens: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[int]]:
         """How many tokens of each text are allowed, by engine; those that fail are missing."""
-        found: dict[int, list[int]] = {engine: [] for engine in tokens}
+        counts: dict[int, list[int]] = {engine: [] for engine in tokens}
         for first in range(0, max(map(len, tokens.values()), default=0), _BATCH):
             asks = {
                 engine: Follow(wire.Ragged.of_ints(some[first : first + _BATCH]), at=0)
                 for engine, some in tokens.items()
-                if engine in found and len(some) > first
+                if engine in counts and len(some) > first
             }
             answers = self._ask(asks)
             for engine in asks:
                 if engine in answers:
-                    found[engine] += answers[engine].values.tolist()
+                    counts[engine] += answers[engine].values.tolist()
                 else:
-                    del found[engine]
-        return found
+                    del counts[engine]
+        return counts
 
     def _affords(self, engine: int, tokens: Sequence[int]) -> bool:
         self._room[engine] -= len(tokens)
@@ -454,11 +381,13 @@ class _Asking:
         return sum(map(self._case.sizes.__getitem__, tokens))
 
 
-@dataclass(frozen=True)
-class _Spot:
+_Path = tuple[str | int, ...]
+
+
+class _Place(NamedTuple):
     """A place of a value: the steps to it, and which part of it."""
 
-    path: tuple[str | int, ...]
+    path: _Path
     part: str
 
 
@@ -466,63 +395,63 @@ _BLANK: Final = "blank"
 """White space between tokens: no value is lost for want of it."""
 
 
-def _spot(text: bytes, offset: int) -> _Spot:
+def _place(text: bytes, offset: int) -> _Place:
     """The innermost member, item or scalar to which the byte at an offset belongs."""
-    node = root_of(text)
-    path: tuple[str | int, ...] = ()
+    node: ValueSpan = root_of(text)
+    path: _Path = ()
     blank = text[offset : offset + 1] in (b" ", b"\t", b"\n", b"\r")
     while True:
         inside = next((one for one in enumerate(node.entries) if offset < one[1].value.end), None)
         if inside is None:
-            if node.kind not in ("object", "array"):
-                return _Spot(path, _BLANK if blank and not node.start <= offset < node.end else "")
-            return _Spot(path, _BLANK if blank else "close")
+            if node.kind in ("object", "array"):
+                return _Place(path, _BLANK if blank else "close")
+            return _Place(path, _BLANK if blank and not node.start <= offset < node.end else "")
         number, entry = inside
         path = (*path, entry.name if node.kind == "object" else number)
         if offset < entry.value.start:
-            in_key = entry.key.start <= offset < entry.key.end and node.kind == "object"
-            if blank and not in_key:
-                return _Spot(path, _BLANK)
-            return _Spot(path, "key" if node.kind == "object" else "begin")
+            of_object = node.kind == "object"
+            in_key = of_object and entry.key.start <= offset < entry.key.end
+            named = "key" if of_object else "begin"
+            return _Place(path, _BLANK if blank and not in_key else named)
         node = entry.value
 
 
-def _region(text: bytes, spot: _Spot) -> Part | None:
-    """The bytes of a place in another spelling of the value; None where it is not there."""
-    node: ValueSpan = root_of(text)
-    entry = None
-    if not spot.path:  # after the whole value the end of the text belongs to it
-        return (node.end - 1 if spot.part == "close" else node.start), len(text) + 1
-    for step in spot.path:
-        entries = enumerate(node.entries)
-        of_array = node.kind == "array"
-        entry = next((one for at, one in entries if step == (at if of_array else one.name)), None)
-        if entry is None:
-            return None
-        node = entry.value
-    if spot.part in ("key", "begin") and entry is not None:
-        begin = entry.comma if entry.comma >= 0 else entry.key.start
-        return begin, entry.key.end if spot.part == "key" else entry.key.start + 1
-    if spot.part == "close":
-        return node.end - 1, node.end
-    return node.start, node.end
-
-
-def _without(text: bytes, path: tuple[str | int, ...], written: int) -> Iterator[bytes]:
-    """The text without a member or item, or with another value there; what is written stays."""
-    node, entry, following = root_of(text), None, None
+def _entry(text: bytes, path: _Path) -> tuple[Entry, Entry | None] | None:
+    """The member or item that a path, not empty, leads to, and the next; None without any."""
+    entries, found = root_of(text).entries, None
     for step in path:
-        entries = list(node.entries)
-        of_array = node.kind == "array"
-        at = next((i for i, one in enumerate(entries) if step == (i if of_array else one.name)), -1)
-        if at < 0:
-            return
-        entry = entries[at]
-        following = entries[at + 1] if at + 1 < len(entries) else None
-        node = entry.value
-    if entry is None or entry.value.start < written:
+        of_array = bool(entries) and entries[0].key is entries[0].value
+        names = [at if of_array else one.name for at, one in enumerate(entries)]
+        if step not in names:
+            return None
+        at = names.index(step)
+        found = entries[at], entries[at + 1] if at + 1 < len(entries) else None
+        entries = found[0].value.entries
+    return found
+
+
+def _region(text: bytes, place: _Place) -> Part | None:
+    """The bytes of a place in another spelling of the value; None where it is not there."""
+    if not place.path:  # after the whole value the end of the text belongs to it
+        root = root_of(text)
+        return (root.end - 1 if place.part == "close" else root.start), len(text) + 1
+    found = _entry(text, place.path)
+    if found is None:
+        return None
+    entry, node = found[0], found[0].value
+    if place.part in ("key", "begin"):
+        end = entry.key.end if place.part == "key" else entry.key.start + 1
+        return entry.begin[0], end
+    return (node.end - 1 if place.part == "close" else node.start), node.end
+
+
+def _without(text: bytes, path: _Path, written: int) -> Iterator[bytes]:
+    """The text without a member or item, or with another value there; what is written stays."""
+    found = _entry(text, path) if path else None
+    if found is None or found[0].value.start < written:
         return
-    begin = entry.comma if entry.comma >= 0 else entry.key.start
+    entry, following = found
+    begin = entry.begin[0]
     end = entry.value.end if entry.comma >= 0 or following is None else following.key.start
     if begin >= written:
         yield text[:begin] + text[end:]
@@ -535,15 +464,12 @@ def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int]
     """The orders in which to write members for an engine: as given, declared, as it writes them."""
     written: dict[int, dict[str, list[str]]] = {}
     for engine, text in samples:
-        try:
-            for path, names in orders_of(text).items():
-                known = written.setdefault(engine, {}).setdefault(path, [])
-                known += [name for name in names if name not in known]
-        except (JsonError, ValueError, AssertionError, RecursionError):
-            continue
-    declared = list(_declared(schema, 0))
-    every: list[Order] = [as_given, _as_declared(declared, required_first=False)]
-    every.append(_as_declared(declared, required_first=True))
+        for path, names in orders_of(text).items():
+            known = written.setdefault(engine, {}).setdefault(path, [])
+            known += [name for name in names if name not in known]
+    declared = [one for one in _objects(schema) if isinstance(one.get("properties"), dict)]
+    every: list[Order] = [as_given]
+    every += [_as_declared(declared, required_first=first) for first in (False, True)]
 
     def of(engine: int) -> Sequence[Order]:
         return [*every, ordered_as(written[engine])] if engine in written else every
@@ -552,33 +478,25 @@ def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int]
 
 
 def _as_declared(declared: Sequence[dict[str, Any]], *, required_first: bool) -> Order:
-    def order(_path: str, names: Sequence[str]) -> Sequence[str]:
-        def shared(one: dict[str, Any]) -> int:
-            return sum(name in one["properties"] for name in names)
+    """Members in the order of the subschema that declares most of them."""
 
-        nothing: dict[str, Any] = {"properties": {}}
-        best = max(declared, key=shared, default=nothing)
-        places = {name: at for at, name in enumerate(best["properties"])}
+    def order(_path: str, names: Sequence[str]) -> Sequence[str]:
+        best = max(declared, key=lambda one: len(one["properties"].keys() & names), default={})
+        places = {name: at for at, name in enumerate(best.get("properties", ()))}
         required = best.get("required")
         first = required if required_first and isinstance(required, list) else ()
-        last = len(places)
         return sorted(
             names,
-            key=lambda name: (required_first and name not in first, places.get(name, last)),
+            key=lambda name: (required_first and name not in first, places.get(name, len(places))),
         )
 
     return order
 
 
-def _declared(schema: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """The subschemas, of any place, that declare members."""
-    if depth > 40:
-        return
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """The objects in any place of a schema."""
     if isinstance(schema, dict):
-        if isinstance(schema.get("properties"), dict):
-            yield schema
-        for value in schema.values():
-            yield from _declared(value, depth + 1)
-    elif isinstance(schema, list):
-        for value in schema:
-            yield from _declared(value, depth + 1)
+        yield schema
+    if isinstance(schema, dict | list):
+        for below in schema.values() if isinstance(schema, dict) else schema:
+            yield from _objects(below)

@@ -62,7 +62,7 @@ class TextFacts:
     ) -> None:
         self._schema = schema
         self._names = frozenset(_declared_names(schema))
-        self._real = {_key(one) for one in instances}
+        self._real = {*map(value_key, instances)} - {""}
         self._valid_without_formats = valid_without_formats
         self._known: dict[bytes, bool] = {}
         self._has_format = '"format"' in source
@@ -115,7 +115,7 @@ class TextFacts:
 
     def shown_by(self, text: bytes) -> str:
         """Whether a completed text has a `REAL`, a `PLAIN` or a `RARE` value."""
-        if _key(text) in self._real:
+        if value_key(text) in self._real:
             return REAL
         return PLAIN if is_plain(text, self._names) else RARE
 
@@ -164,14 +164,6 @@ def is_plain(text: bytes, names: Collection[str]) -> bool:
 
 def _refused(constant: str) -> None:
     raise ValueError(f"JSON has no {constant}")
-
-
-def _key(text: bytes) -> str | bytes:
-    """The same for texts of one value; what is no JSON stands for itself."""
-    try:
-        return value_key(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _declared_names(schema: Any) -> Iterator[str]:

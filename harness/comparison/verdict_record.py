@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.effects import (
-    Begun,
     CaseEffects,
     EffectColumns,
     Rejected,
@@ -123,22 +122,20 @@ class VerdictNotes:
                 kind.tolist(), categories.tolist(), details.tolist(), each, text
             )
         engines = [findings.engines[one] for one in (*row.tolist(), *(one.row for one in flaws))]
-        effects = EffectColumns.of(len(tokens))
-        if self._effects is not None:
-            for at, word in enumerate(kind.tolist()):
-                if word in ACCEPTANCES:
-                    said = evidence[ruled[at]]
-                    found_ = effect_of_acceptance(word, said.reason, format_alone=format_alone[at])
-                    effects.note(at, found_)
-                elif word == DEAD_END and accepter[at] in (-1, flaws[at - len(row)].row):
-                    self._effects.add_dead_end(engines[at], effects, at)
-                elif word in REJECTIONS or word == DEAD_END:
-                    fault = len(position.text) + max(int(refused_at[at]), 0)
-                    begun = Begun(position.consumed, len(position.text))
-                    if word == DEAD_END:
-                        token = int(tokens[at])
-                        begun = begun.after(token, len(self._vocabulary.tokens[token]))
-                    self._effects.add(Rejected(engines[at], text(at), begun, fault), effects, at)
+        effects = EffectColumns(len(tokens))
+        written = len(position.text)
+        for at, word in enumerate(kind.tolist() if self._effects else ()):
+            consumed, size = position.consumed, written
+            whole = b"" if word not in _WITH_EFFECT else text(at)
+            if word == DEAD_END:
+                token = int(tokens[at])
+                consumed, size = (*consumed, token), written + len(self._vocabulary.tokens[token])
+                if accepter[at] in (-1, flaws[at - len(row)].row):
+                    whole = b""
+            fault = written + max(int(refused_at[at]), 0)
+            rejected = Rejected(engines[at], whole, consumed, size, fault)
+            reason = evidence[ruled[at]].reason
+            self._note_effect(effects, at, word, reason, format_alone[at], rejected)
         names = ["", *map(self._name, findings.engines)]
         self.rows.extend(
             "verdicts",
@@ -173,8 +170,23 @@ class VerdictNotes:
                     for at, word in enumerate(kind.tolist())
                 ]
             ),
-            **effects.columns(),
+            **vars(effects),
         )
+
+    def _note_effect(
+        self,
+        columns: EffectColumns,
+        at: int,
+        kind: str,
+        reason: str,
+        format_alone: bool,
+        rejected: Rejected,
+    ) -> None:
+        """Note the effect of a verdict, or that it is to be asked for."""
+        if kind in ACCEPTANCES:
+            columns.note(at, effect_of_acceptance(kind, reason, format_alone=format_alone))
+        elif kind in _WITH_EFFECT and self._effects is not None:
+            self._effects.add(rejected, columns, at)
 
     def _name(self, engine: int) -> str:
         return CHALLENGER if engine == CHALLENGER_NUMBER else self._names[engine]
@@ -259,24 +271,19 @@ class VerdictNotes:
             format_alone, spelling = self._facts.of(
                 [verdict.kind], [category], [governing.detail], [reason], lambda _: one.text
             )
-        effects = EffectColumns.of(1)
+        effects = EffectColumns(1)
         shown_by = ""
         if self._facts is not None and verdict.kind in _WITH_EFFECT:
             own = evidence == INSTANCE and one.label != GENERATED
             shown_by = REAL if own else self._facts.shown_by(one.text)
         if self._effects is not None:
-            if verdict.kind in ACCEPTANCES:
-                found = effect_of_acceptance(
-                    verdict.kind, ruling.reason, format_alone=format_alone[0]
-                )
-                effects.note(0, found)
-            elif verdict.kind in REJECTIONS:
-                written = len(self._prefix(one, verdict))
-                fault = offset if offset >= 0 else written
-                begun = Begun(one.tokens[: verdict.consumed], written)
-                self._effects.add(Rejected(engine, one.text, begun, fault), effects, 0)
-            elif verdict.kind == DEAD_END:
-                self._effects.add_dead_end(engine, effects, 0)
+            written = len(self._prefix(one, verdict))
+            fault = offset if offset >= 0 else written
+            whole = b"" if verdict.kind == DEAD_END else one.text
+            tokens = one.tokens[: verdict.consumed]
+            rejected = Rejected(engine, whole, tokens, written, fault)
+            alone = format_alone[0]
+            self._note_effect(effects, 0, verdict.kind, ruling.reason, alone, rejected)
         self.rows.extend(
             VERDICT_TABLES[evidence],
             1,
@@ -300,7 +307,7 @@ class VerdictNotes:
             format_alone=format_alone[0],
             number_spelling=spelling[0],
             shown_by=shown_by,
-            **effects.columns(),
+            **vars(effects),
         )
 
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:

@@ -3,18 +3,21 @@
 A value is what JSON Schema speaks of: 1 and 1.0 are one value, and members have no order. A program
 writes it compactly, as Python's `json.dumps` does, or indented by two spaces; its members as they
 came, as the schema declares them, or as an engine itself orders them; its characters raw or
-escaped; its numbers as they came, as the shortest decimal, or as an integer. Here a text that is
-written up to some byte is finished in each of these ways; from its first byte on, that is the whole
-value in each of them. Engines differ in which of these they take, so a value counts as lost only
-where none is taken.
+escaped; its numbers as they came, as the shortest decimal, as an integer, or without an exponent.
+Here a text that is written up to some byte is finished in each of these ways; from its first byte
+on, that is the whole value in each of them. Engines differ in which of these they take, so a value
+counts as lost only where none is taken.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
+from functools import lru_cache
 from itertools import chain, product
 from typing import Any, Final
 
@@ -40,7 +43,8 @@ class _Layout:
 
 
 _LAYOUTS: Final = (_Layout(b", ", b": "), _Layout(b",", b":"), _Layout(b",", b": ", b"  "))
-_NUMBERS: Final = ("given", "shortest", "integer")
+_NUMBERS: Final = ("given", "shortest", "integer", "positional")
+_DIGIT: Final = re.compile(rb"[0-9]")
 
 
 def as_given(_path: str, names: Sequence[str]) -> Sequence[str]:
@@ -59,22 +63,24 @@ def ordered_as(known: Mapping[str, Sequence[str]]) -> Order:
 
 
 def orders_of(text: bytes) -> dict[str, list[str]]:
-    """The order of members in a text, by the path of their object; items share a path."""
+    """The order of members in a text, by the path of their object; items share a path.
+
+    Empty for what is no JSON.
+    """
     found: dict[str, list[str]] = {}
 
-    def look(node: ValueSpan, path: str) -> None:
-        if node.kind == "object":
-            found.setdefault(path, [one.name for one in node.members])
-        for one in node.entries:
-            look(one.value, child_path(path, one, node))
+    def look(value: Any, path: str) -> None:
+        if isinstance(value, dict):
+            found.setdefault(path, list(value))
+            for name, below in value.items():
+                look(below, f"{path}/{name}")
+        elif isinstance(value, list):
+            for below in value:
+                look(below, f"{path}/*")
 
-    look(root_of(text), "")
+    with contextlib.suppress(ValueError, RecursionError):
+        look(json.loads(text), "")
     return found
-
-
-def child_path(path: str, entry: Entry, parent: ValueSpan) -> str:
-    """The path of a member's value; all items of an array have one."""
-    return f"{path}/{entry.name}" if parent.kind == "object" else f"{path}/*"
 
 
 def usual_spellings(
@@ -96,10 +102,17 @@ def usual_spellings(
     """
     found: dict[bytes, Way] = {}
     root = root_of(text)
-    ways: list[Sequence[Any]] = [_NUMBERS, (False, True), _LAYOUTS, orders]
-    every = product(*(range(len(one)) for one in ways))
+    forms: list[Sequence[Any]] = [
+        _NUMBERS if _DIGIT.search(text) else _NUMBERS[:1],
+        (False,) if text.isascii() and b"\\" not in text else (False, True),
+        _LAYOUTS,
+        orders,
+    ]
+    every = product(*(range(len(one)) for one in forms))
     for way in chain(first, sorted(every, key=lambda way: sum(at > 0 for at in way))):
-        numbers, ascii_, layout, order = (of[at] for of, at in zip(ways, way, strict=True))
+        numbers, ascii_, layout, order = (
+            form[at if at < len(form) else 0] for form, at in zip(forms, way, strict=True)
+        )
         style = _Style(text, written, layout, order, numbers, ascii_)
         found.setdefault(style.write(root), way)
         if len(found) == most:
@@ -107,8 +120,12 @@ def usual_spellings(
     return found
 
 
+@lru_cache(maxsize=1 << 14)
 def value_key(text: bytes) -> str:
-    """The same for two JSON texts where they have the same value, and else another."""
+    """The same for two JSON texts where they have the same value, and else another.
+
+    Empty for what is no JSON.
+    """
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
@@ -117,7 +134,10 @@ def value_key(text: bytes) -> str:
             return [plain(one) for one in value]
         return _shortest(value) if isinstance(value, Decimal) else value
 
-    return repr(plain(json.loads(text, parse_float=_decimal, parse_int=_decimal)))
+    try:
+        return repr(plain(json.loads(text, parse_float=_decimal, parse_int=_decimal)))
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _decimal(digits: str) -> Decimal | tuple[str]:
@@ -195,7 +215,9 @@ class _Style:
                 else:
                     yield self._scalar(one.key)
                 yield self._mark("colon", self.text.index(b":", one.key.end), b":")
-            yield from self._tokens(one.value, child_path(path, one, node))
+            yield from self._tokens(
+                one.value, f"{path}/{one.name if node.kind == 'object' else '*'}"
+            )
         yield self._mark("close", node.end - 1, node.raw[-1:])
 
     def _mark(self, kind: str, at: int, piece: bytes) -> _Token:
@@ -273,6 +295,6 @@ def _spelled_number(raw: bytes, how: str) -> bytes:
         short = json.dumps(float(number)).encode()
     except OverflowError:
         return raw
-    if _decimal(short.decode()) != number:  # more digits than a double keeps
+    if how == "positional" or _decimal(short.decode()) != number:  # more digits than a double keeps
         return format(_shortest(number), "f").encode() if -40 < exponent < 40 else raw
     return short

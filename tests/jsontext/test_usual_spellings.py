@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.jsontext.usual_spellings import value_key
+from harness.jsontext.usual_spellings import as_given, orders_of, usual_spellings, value_key
 
 DIGITS = "123456789012345678901234567890"
 
@@ -28,3 +28,28 @@ DIGITS = "123456789012345678901234567890"
 )
 def test_texts_of_one_value_have_one_key(text, other, are_one):
     assert (value_key(text.encode()) == value_key(other.encode())) is are_one
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "spelled"),
+    [
+        ('{"a":[1, "\\u00e9"]}', 0, {'{"a": [1, "é"]}', '{\n  "a": [\n    1,\n    "é"\n  ]\n}'}),
+        ('{"b": 1, "a": 2}', 0, {'{"a": 2, "b": 1}', '{"b":1,"a":2}'}),
+        ('{"b": 1, "a": 2}', 2, {'{"b": 1, "a": 2}', '{"b":1,"a":2}'}),
+        ("1e-8", 0, {"1e-8", "1e-08", "0.00000001"}),
+        ("1.0", 0, {"1.0", "1"}),
+        (f"{DIGITS}.50", 0, {f"{DIGITS}.50", f"{DIGITS}.5"}),
+    ],
+)
+def test_a_value_is_finished_in_each_usual_way(text, written, spelled):
+    orders = (as_given, lambda _path, names: sorted(names))
+    usual = {one.decode() for one in usual_spellings(text.encode(), written, orders)}
+    assert spelled <= usual
+    assert {value_key(one.encode()) for one in usual} == {value_key(text.encode())}
+    assert {one[:written] for one in usual} == {text[:written]}
+
+
+def test_the_order_of_members_is_that_of_each_object():
+    text = b'{"b": [{"y": 1, "x": 2}], "a": {}}'
+    assert orders_of(text) == {"": ["b", "a"], "/b/*": ["y", "x"], "/a": []}
+    assert orders_of(b"[1") == {}

@@ -1,0 +1,86 @@
+"""What a rejection costs: a spelling, a trap or the value; what is unclear is not guessed."""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+from operator import eq, mul
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from harness.comparison.effects import CaseEffects, EffectColumns, Rejected
+from tests.inprocess import InProcessJudge
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+SCHEMA = {"$schema": DRAFT, "properties": {"a": True, "b": True}, "required": ["a"]}
+END = 256
+
+
+def effect(taken, text, written, fault=None, *, slow=False, samples=(), valid=()):
+    """Of an engine that allows the texts `taken`, bytes being tokens, and consumed so many."""
+    judge = InProcessJudge()
+    assert judge.open(json.dumps(SCHEMA)) is None
+    allowed = [(*one.encode(), END) for one in taken]
+    sizes = [1] * END + [0]
+    case = CaseEffects(
+        SCHEMA, judge, tuple, sizes, lambda _: (), END, frozenset({0} if slow else ())
+    )
+    columns = EffectColumns(1)
+    whole = text.encode()
+    at = written if fault is None else fault
+    case.add(Rejected(0, whole, tuple(whole[:written]), written, at), columns, 0)
+
+    def far(tokens):
+        return max(
+            sum(accumulate(map(eq, one, tokens), mul))
+            for one in allowed  # the common beginning
+        )
+
+    def ask(asks):
+        return {
+            engine: SimpleNamespace(values=np.array([far(one) for one in request.lists.ints()]))
+            for engine, request in asks.items()
+        }
+
+    case.decide(ask, [(0, one) for one in samples], valid)
+    return columns.effect[0], columns.spelling[0].decode(), columns.spellings_asked[0]
+
+
+@pytest.mark.parametrize(
+    ("taken", "text", "written", "expected"),
+    [
+        (['{"a":1}'], '{"a": 1}', 5, ("spelling", '{"a":1}')),
+        (['{"a": 1e-08}'], '{"a": 0.00000001}', 9, ("trap", '{"a": 1e-08}')),
+        (['{"a": 1, "b": 2}'], '{"b": 2, "a": 1}', 2, ("spelling", '{"a": 1, "b": 2}')),
+        (['{"a": 1, "b": 2}'], '{"b": 2, "a": 1}', 3, ("trap", '{"a": 1, "b": 2}')),
+        (['{"a": 2}'], '{"a": 1}', 6, ("lost_value", "")),
+        (['{"a": 1, "b": 3}'], '{"a": 1, "b": 2}', 14, ("lost_value", "")),
+        # another place than the one that is charged is what the engine refuses: it is mended
+        (['{"a": 1}'], '{"a": 1, "b": 2}', 6, ("spelling", '{"a": 1}')),
+        (['{"b": 2}'], '{"b": 2, "a": 1}', 6, ("unclear", "")),
+        (['{"a": 1}'], '{"a": 1} ', 8, ("spelling", '{"a": 1}')),
+        (['{"a": 2}'], '{"a": 2 }', 7, ("spelling", '{"a": 2}')),
+    ],
+)
+def test_an_effect_is_proven_by_what_the_engine_takes(taken, text, written, expected):
+    assert effect(taken, text, written)[:2] == expected
+
+
+def test_after_a_dead_end_there_is_a_trap_where_a_valid_text_is_taken():
+    taken, other = '{"a": 1}', b'{"a": 2}'
+    assert effect([taken], "", 0, valid=[other, taken.encode()]) == ("trap", taken, 0)
+    assert effect([taken], "", 0, valid=[other]) == ("unclear", "", 0)
+
+
+def test_an_engine_shows_the_order_in_which_it_writes():
+    taken, text = '{"x": 1, "a": 1, "b": 1}', '{"b": 1, "x": 1, "a": 1}'
+    assert effect([taken], text, 1, samples=[taken.encode()])[:2] == ("spelling", taken)
+    assert effect([taken], text, 1)[0] == "lost_value"
+
+
+def test_where_nothing_was_asked_nothing_is_lost():
+    text = json.dumps({"a": "x" * 3_000})
+    assert effect(['{"a": 1}'], text, 6)[0] == "lost_value"
+    assert effect(['{"a": 1}'], text, 6, slow=True) == ("unclear", "", 0)
