@@ -81,7 +81,7 @@ bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BE
 
 bench-all: $(VENV)/.engines  ## compare every engine and three servers on the embedded cases, in 20 minutes (ALL="options")
 	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 3 --compile-timeout 2 \
-		--mask-timeout 2 --resolve-timeout 5 --challenger none --samples 0 --generated 0 --shrink-budget 30 \
+		--mask-timeout 2 --resolve-timeout 5 --samples 0 --generated 0 --shrink-budget 30 \
 		--lanes 2 --out runs/all $(ALL)
 
 impact: $(VENV)/.impact  ## have a small model answer 20 items under each engine (IMPACT="options")
@@ -96,7 +96,7 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 
 results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/
 	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 300 --cap 200 \
-		--compile-timeout 10 --on-dropout stop --challenger none --samples 0 --generated 0 --shrink-budget 0 \
+		--compile-timeout 10 --on-dropout stop --samples 0 --generated 0 --shrink-budget 0 \
 		--out runs/$(RESULT)
 	$(BIN)/maskcourt bugs runs/$(RESULT)
 	$(BIN)/python -m harness.report.publish runs/$(RESULT) results/$(RESULT)

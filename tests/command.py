@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-c", "from harness.cli.main import main; main()"]
 PATIENCE = 300
 """Seconds after which something that should have happened is taken to never happen."""
 
-STUDY = ("--on-dropout", "stop", "--challenger", "none", "--samples", 0, "--generated", 0)
+STUDY = ("--on-dropout", "stop", "--samples", 0, "--generated", 0)
 """Options for a run in the original study's way: it proves what engines dispute themselves."""
 
 

@@ -14,7 +14,7 @@ Example:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -297,9 +297,13 @@ def run_case(
     return make_run(engines, vocabulary, rules, resolver).run(case)
 
 
-def records(rows: Rows, table: str) -> list[dict[str, Any]]:
+EFFECT = ("effect", "spelling", "spellings_asked")
+"""What is asked in the end of a case depends on all that is proven in it."""
+
+
+def records(rows: Rows, table: str, *, without: Collection[str] = ()) -> list[dict[str, Any]]:
     """The rows of one table, one dict each."""
-    columns = rows.lists(table)
+    columns = {name: one for name, one in rows.lists(table).items() if name not in without}
     return [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]

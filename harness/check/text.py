@@ -140,7 +140,8 @@ def covered_line(covered: Covered) -> str:
     if not texts:
         return _NOTHING
     known = f"{texts:,} whole texts ({len(covered.valid):,} valid)"
-    looked_at = f"tried: {known} and {covered.positions:,} places token by token"
+    places = f" and {covered.positions:,} places token by token" if covered.positions else ""
+    looked_at = f"tried: {known}{places}"
     return looked_at if covered.coverage is None else f"{looked_at}; {covered.coverage}"
 
 

@@ -69,7 +69,7 @@ class Rules:
         choices=FORMAT_RULES,
     )
     challenger: bool = option(
-        True,
+        False,
         "json: also dispute tokens on which every engine disagrees with plain JSON.",
         heading=CHOICE,
         choices={CHALLENGER: True, "none": False},

@@ -6,7 +6,7 @@ import pytest
 
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.position_resolution import PositionResolution
-from tests.inprocess import case, make_run, records, study
+from tests.inprocess import EFFECT, case, make_run, records, study
 from tests.miniatures import Enumerator, ForbidsOne
 
 TEXT = "abcd" * 20
@@ -41,10 +41,7 @@ def test_what_was_proven_before_it_was_spent_is_kept_and_said_in_the_row():
     positions = records(cut, "positions")
     assert 0 < len(positions) < len(records(whole, "positions"))
     for table in ("positions", "verdicts", "disputes"):
-        some, every = records(cut, table), records(whole, table)
-        for row in (*some, *every):  # what is left to be asked at the end of a case
-            for column in ("effect", "spelling", "spellings_asked"):
-                row.pop(column, None)
+        some, every = (records(rows, table, without=EFFECT) for rows in (cut, whole))
         assert some == every[: len(some)]
 
 
