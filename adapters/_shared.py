@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from harness.protocol import (
-    LeadingMatcher,
+    FollowingMatcher,
     LibraryCalls,
     Mask,
     Masks,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
 
 
-class EndingMatcher(LeadingMatcher):
+class EndingMatcher(FollowingMatcher):
     """A matcher that keeps itself whether it has ended, after which it allows nothing."""
 
     _ended = False
@@ -115,10 +115,6 @@ class MaskFirst:
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
         return follow_by_mask(self, tokens, self._words)  # type: ignore[arg-type]
-
-    def follow_after(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_after`: looks at every mask."""
-        return self.follow((token, *tokens))
 
     def _mask_here(self) -> Mask:
         """The present mask, kept until a token is consumed. Never written to once computed."""

@@ -47,7 +47,7 @@ from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     EngineInfo,
-    LeadingMatcher,
+    FollowingMatcher,
     Mask,
     Option,
     Refused,
@@ -156,7 +156,7 @@ class LlamaCppEngine:
         return buffer.raw[:size]
 
 
-class _Matcher(LeadingMatcher):
+class _Matcher(FollowingMatcher):
     """A grammar that its clones share; None after the end."""
 
     def __init__(self, grammar: _Grammar) -> None:

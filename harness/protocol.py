@@ -133,15 +133,6 @@ class FollowingMatcher(Matcher, Protocol):
         return next((at for at, one in enumerate(tokens) if not trial.consume(one)), len(tokens))
 
 
-@runtime_checkable
-class LeadingMatcher(FollowingMatcher, Protocol):
-    """A matcher that need not be copied to try the same tokens after many others."""
-
-    def follow_after(self, token: int, tokens: Sequence[int]) -> int:
-        """As `follow` of `token` and `tokens`: the same answer, and the state is unchanged."""
-        return self.follow((token, *tokens))
-
-
 class Engine(Protocol):
     """A constrained-decoding library in one exact version and configuration.
 

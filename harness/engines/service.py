@@ -23,7 +23,6 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
     Engine,
     FollowingMatcher,
-    LeadingMatcher,
     Mask,
     Matcher,
     Refused,
@@ -211,9 +210,8 @@ class EngineService:
             asked.tokens.tolist(), asked.lists.tolist(), asked.starts.tolist(), strict=True
         )
         choice = np.full(len(asked.tokens), NO_CONTINUATION, dtype=np.int32)
-        first_allowed = self._first_allowed()
         for index, (token, which, start) in enumerate(questions):
-            choice[index] = first_allowed(token, lists[which], start)
+            choice[index] = self._first_allowed(token, lists[which], start)
         return requests.Each(choice)
 
     def roll_out(self, asked: requests.RollOut) -> requests.RolledOut:
@@ -337,15 +335,12 @@ class EngineService:
         trial = self.here.clone()
         return trial if trial.consume(token) else None
 
-    def _first_allowed(self) -> Callable[[int, Sequence[Sequence[int]], int], int]:
-        """The engine's fastest procedure to find the first allowed continuation of a token."""
-        led = isinstance(self.here, LeadingMatcher) and not self._strict
-        return self._first_led if led else self._first_followed
-
-    def _first_led(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
-        follow_after = self.here.follow_after  # type: ignore[union-attr]
+    def _first_allowed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        """The rank of the first continuation that is allowed after a token."""
+        if not isinstance(self.here, FollowingMatcher) or self._strict:
+            return self._first_by_mask(token, lists, start)
         for rank in range(start, len(lists)):
-            taken = follow_after(token, lists[rank])
+            taken = self.here.follow((token, *lists[rank]))
             if taken == len(lists[rank]) + 1:
                 return rank
             if not taken:  # the token itself is refused
@@ -353,15 +348,16 @@ class EngineService:
         untried = start >= len(lists)
         return TOKEN_REFUSED if untried and self._after(token) is None else NO_CONTINUATION
 
-    def _first_followed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
-        trial = self._after(token)
+    def _first_by_mask(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        trial, words = self._after(token), self.vocabulary.words
         if trial is None:
             return TOKEN_REFUSED
-        follow = self._follows(trial)
-        for rank in range(start, len(lists)):
-            if follow(lists[rank]) == len(lists[rank]):
-                return rank
-        return NO_CONTINUATION
+        followed = (
+            rank
+            for rank in range(start, len(lists))
+            if follow_by_mask(trial, lists[rank], words) == len(lists[rank])
+        )
+        return next(followed, NO_CONTINUATION)
 
 
 def _diverged(taken: int) -> FaultFound:

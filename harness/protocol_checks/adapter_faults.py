@@ -16,7 +16,7 @@ import numpy as np
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import LibraryCalls, Mask, Matcher, allows, calls_of, token_ids
-from harness.protocol_checks.trial import led, named, unlike, unwritten, validated_each_way
+from harness.protocol_checks.trial import led, named, unlike, unwritten
 from harness.workers.outcomes import AdapterFault
 
 EVERY = 16
@@ -119,14 +119,15 @@ class StateExaminer:
 
     def _hold_faster_way(self, calls: LibraryCalls, tokens: Sequence[int], lead: int) -> None:
         self._asks()
-        for taken in validated_each_way(calls, tokens):
-            at = min(taken, lead)
-            # where mask and `consume` differ that is another error
-            if taken != lead and (led(calls_of(calls.native.clone()), tokens[: at + 1]) > at) == (
-                lead > at
-            ):
-                detail = f"it takes {taken} of {list(tokens)}, {lead} are allowed"
-                raise FaultFound("faster_way", detail)
+        assert calls.validate is not None
+        taken = calls.validate(tokens)
+        at = min(taken, lead)
+        # where mask and `consume` differ that is another error
+        if taken != lead and (led(calls_of(calls.native.clone()), tokens[: at + 1]) > at) == (
+            lead > at
+        ):
+            detail = f"it takes {taken} of {list(tokens)}, {lead} are allowed"
+            raise FaultFound("faster_way", detail)
 
     def _compare(self, matcher: Matcher, seen: Mask, status: str) -> None:
         self._asks()

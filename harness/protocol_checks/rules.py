@@ -9,14 +9,13 @@ fewer of them are a tree, too.
 from __future__ import annotations
 
 import contextlib
-import random
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from harness.protocol import LeadingMatcher, Library, LibraryCalls, Masks, allows, token_ids
+from harness.protocol import Library, LibraryCalls, Masks, allows, token_ids
 from harness.protocol_checks.trial import (
     RULES,
     Complaints,
@@ -30,7 +29,6 @@ from harness.protocol_checks.trial import (
     unlike,
     untouched,
     unwritten,
-    validated_each_way,
 )
 
 __all__ = ["RULES"]
@@ -39,7 +37,6 @@ _SUSPECTS = 20  # tokens of one place tried on their own matchers, where a sweep
 _FORBIDDEN = 32  # forbidden tokens that are consumed where the library can also attempt to
 _DEPTHS = (1, 2, 5)  # how many tokens are taken and given back
 _REFUSED = 64  # forbidden tokens that one matcher is to refuse in turn
-_OTHERS = 8  # tokens before a tail that was followed: no answer about it may be remembered
 _TREES, _NODES = 2, 10  # trees that are tried at a place, and their tokens
 _ROWS, _REPEATED = 6, 4  # how often they are written on several threads in one trial
 
@@ -434,17 +431,10 @@ def _lists(subject: Subject, place: TrialPlace) -> Offered:
 def validate(subject: Subject, consumed: Tokens, tokens: Tokens) -> Complaints:
     """Of a list of tokens it validates as many as it consumes."""
     calls, taken = subject.at(consumed), led(subject.at(consumed), tokens)
-    for validated in validated_each_way(calls, tokens):
-        if validated != taken:
-            named = ", ".join(map(subject.named, tokens))
-            yield f"of [{named}] it validates {validated}, and consumes {taken}"
-    if isinstance(calls.native, LeadingMatcher) and 1 < len(tokens) == taken:
-        drawn = random.Random(str(tokens))  # noqa: S311 - to be repeated
-        for first in drawn.sample(range(subject.vocabulary.size), _OTHERS):
-            validated = calls.native.follow_after(first, tokens[1:])
-            taken = led(subject.at(consumed), (first, *tokens[1:]))
-            if validated != taken:
-                yield f"after {subject.named(first)} it validates {validated} with it, not {taken}"
+    assert calls.validate is not None
+    if (validated := calls.validate(tokens)) != taken:
+        named = ", ".join(map(subject.named, tokens))
+        yield f"of [{named}] it validates {validated}, and consumes {taken}"
 
 
 def _parent(node: int) -> int:

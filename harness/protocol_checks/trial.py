@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import LeadingMatcher, Library, LibraryCalls, Mask, Masks, allows, token_ids
+from harness.protocol import Library, LibraryCalls, Mask, Masks, allows, token_ids
 
 Tokens = tuple[int, ...]
 Complaints = Iterator[str]
@@ -156,15 +156,6 @@ def unwritten(differing: Mask, within: Mask | np.uint32) -> int:
 def led(calls: LibraryCalls, tokens: Sequence[int]) -> int:
     """How many of the leading `tokens` a matcher consumes; it stays after them."""
     return next((n for n, token in enumerate(tokens) if not calls.consume(token)), len(tokens))
-
-
-def validated_each_way(calls: LibraryCalls, tokens: Sequence[int]) -> list[int]:
-    """How many leading tokens are validated; of an adapter by each of its faster ways."""
-    assert calls.validate is not None
-    counts = [calls.validate(tokens)]
-    if tokens and isinstance(calls.native, LeadingMatcher):
-        counts.append(calls.native.follow_after(tokens[0], tokens[1:]))
-    return counts
 
 
 def prefixed(words: str, text: str) -> str:
