@@ -7,6 +7,7 @@ adds a node. Whatever Ray is in, it is not the process of the tests.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -160,9 +161,9 @@ def listening_beyond_here(pids: list[int]) -> list[str]:
 def main() -> None:
     """Hold a cluster."""
     from harness.execution.sweep.cluster import _HEALTH, import_ray
-    from harness.workers.temporary_directories import shared_directory
+    from harness.workers.temporary_directories import held_directory
 
-    with shared_directory(f"t{os.getpid()}") as directory:
+    with held_directory() as directory:
         os.environ["RAY_TMPDIR"] = str(directory)
         out = os.dup(1)
         os.dup2(2, 1)  # what Ray prints is none of ours
@@ -200,6 +201,17 @@ SMALL = ("--lanes", 2, "--lane-memory", "1G")
 
 def sweep(cases: Cases, nodes: HeldCluster, out: object, *others: object) -> list[object]:
     return cases.arguments("sweep", out, "--address", nodes.address, *others)
+
+
+def directories_of(processes: list[int]) -> set[Path]:
+    """The temporary directories of Ray that processes were started with."""
+    found = set()
+    for one in processes:
+        with contextlib.suppress(OSError):
+            for variable in Path(f"/proc/{one}/environ").read_text().split("\0"):
+                if variable.startswith("RAY_TMPDIR="):
+                    found.add(Path(variable.partition("=")[2]))
+    return found
 
 
 def finished(process, log: Path) -> str:

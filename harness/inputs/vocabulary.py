@@ -216,8 +216,8 @@ class Vocabulary:
             at += len(index.keys[key])
         return out
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `load` reads; it appears under `path` whole or not at all."""
+    def saved(self) -> bytes:
+        """The content of a file that `load` reads."""
         head = json.dumps([self.name, list(self.eos_ids), self.pattern]).encode()
         body = io.BytesIO()
         for array in (
@@ -228,10 +228,14 @@ class Vocabulary:
         ):
             np.save(body, array)
         data = _FILE_MAGIC + body.getvalue()
+        return data + hashlib.sha256(data).digest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `load` reads; it appears under `path` whole or not at all."""
         path = Path(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         try:
-            temporary.write_bytes(data + hashlib.sha256(data).digest())
+            temporary.write_bytes(self.saved())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ import pytest
 from harness import interrupts
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.sweep.driver import apart
-from harness.workers.temporary_directories import SharedDirectory, short_base
+from harness.workers.temporary_directories import held_directory
 from tests.command import is_gone, until
 
 pytestmark = [
@@ -66,10 +66,10 @@ def test_what_cannot_be_sent_is_told_in_words():
 )
 def test_its_end_is_told_and_what_it_started_ends(tmp_path, end, how):
     """Also what has lost its parent and its environment, and directories that it held."""
-    pid = tmp_path / "pid"
+    pid, held = tmp_path / "pid", tmp_path / "held"
 
     def work():
-        SharedDirectory("driver", short_base())
+        held.write_text(str(held_directory().__enter__()))
         program = f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 60"
         command = ["/bin/sh", "-c", f"setsid /bin/sh -c '{program}' & "]
         subprocess.run(command, env={}, check=True, timeout=10)
@@ -80,7 +80,7 @@ def test_its_end_is_told_and_what_it_started_ends(tmp_path, end, how):
         apart(work)
     assert found.value.exit_code == 2
     until(lambda: is_gone(int(pid.read_text())))
-    assert not (short_base() / "driver").exists()
+    assert not Path(held.read_text()).exists()
 
 
 def test_a_signal_ends_it_as_it_would_end_this_process(tmp_path):

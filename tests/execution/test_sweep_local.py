@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.workers.temporary_directories import short_base
 from tests.command import ROOT, begun, descendants, is_gone, maskcourt, until
 from tests.sweeping import (
     LOOPBACK,
     SMALL,
     cluster,
+    directories_of,
     finished,
     listening_beyond_here,
     parent,
@@ -33,13 +33,14 @@ class TestOnThisMachine:
         with begun(cases.arguments("sweep", out, "--lanes", 1), log) as process:
             cases.host_at(2)
             below = descendants(process.pid)
+            directories = directories_of(below)
             listening = listening_beyond_here([process.pid, *below])
             cases.open_gates()
             finished(process, log)
         until(lambda: all(map(is_gone, below)))
         assert listening == []
         assert len(below) > 5
-        assert not (short_base() / f"r{process.pid}").exists()
+        assert [one.exists() for one in directories] == [False]
         assert tables(out) == tables(cases.root / "local")
 
     @pytest.mark.parametrize("part", ["gcs_server", "raylet"])
@@ -48,6 +49,7 @@ class TestOnThisMachine:
         with begun(cases.arguments("sweep", tmp_path / "run", "--lanes", 1), log) as process:
             cases.host_at(2)
             below = descendants(process.pid)
+            directories = directories_of(below)
             (gone,) = [one for one in below if part in program_of(one)]
             os.kill(gone, signal.SIGKILL)
             assert process.wait(60) == 2, log.read_text()
@@ -57,7 +59,7 @@ class TestOnThisMachine:
         told = (ours, f"{rays}: the cluster or its node is gone")
         last = log.read_text().splitlines()[-1]
         assert last in {f"{one} (stored cases are kept, the same command goes on)" for one in told}
-        assert not (short_base() / f"r{process.pid}").exists()
+        assert [one.exists() for one in directories] == [False]
 
     def test_the_first_of_two_nodes_ends_the_sweep_which_can_be_gone_on_with(self, cases, tmp_path):
         """Ray may end the driver before it notices, and leaves agents behind."""
@@ -65,13 +67,14 @@ class TestOnThisMachine:
         with begun(cases.arguments("sweep", out, "--nodes", 2, *SMALL), log) as process:
             cases.host_at(2)
             below = descendants(process.pid)
+            directories = directories_of(below)
             os.kill(head_of(below), signal.SIGKILL)
             assert process.wait(60) == 2, log.read_text()
             assert all(map(is_gone, below))
         last = log.read_text().splitlines()[-1]
         assert last.startswith("maskcourt: Ray")
         assert last.endswith("(stored cases are kept, the same command goes on)")
-        assert not [one for one in short_base().glob("r*") if one.name[1:] in map(str, below)]
+        assert [one.exists() for one in directories] == [False]
         cases.open_gates()
         done = maskcourt(*cases.arguments("bench", out))
         assert done.returncode == 0, done.stderr

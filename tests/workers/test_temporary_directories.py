@@ -1,11 +1,9 @@
-"""Temporary directories: filled once, removed by the last who holds them, and behind the dead."""
+"""Temporary directories: their holder's alone, and gone with it in whatever way it ends."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,152 +12,108 @@ from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.workers import temporary_directories as module
 from harness.workers.temporary_directories import (
-    SharedDirectory,
+    held_directory,
     saved_vocabulary,
-    shared_directory,
     short_base,
     sweep_up,
 )
 
 HOLDER = (
-    "import sys\n"
-    "from pathlib import Path\n"
-    "from harness.workers.temporary_directories import SharedDirectory\n"
-    "one = SharedDirectory(sys.argv[2], Path(sys.argv[1]))\n"
-    "one.filled(lambda path: (path / 'file').write_text('theirs'))\n"
-    "print('held', flush=True)\n"
-    "sys.stdin.read()\n"
+    "import sys, tempfile\n"
+    "from harness.workers import temporary_directories as module\n"
+    "tempfile.tempdir, module.LONGEST_BASE = sys.argv[1], 1000\n"
+    "with module.held_directory() as directory:\n"
+    "    (directory / 'file').write_text('theirs')\n"
+    "    print(directory, flush=True)\n"
+    "    sys.stdin.read()\n"
 )
 
 
 @pytest.fixture
-def other(tmp_path):
-    """Another process that holds ``shared`` in `tmp_path`."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, tmp_path, "shared"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout.readline() == "held\n"
-        yield process
-        process.kill()
+def base(tmp_path, monkeypatch):
+    """The directory for what is held, in the test's own."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(module, "LONGEST_BASE", 1000)
+    return short_base()
 
 
 def names(path):
-    return sorted(one.name for one in path.glob("*"))
-
-
-def test_it_is_filled_by_the_first_and_removed_by_the_last(tmp_path):
-    fills = []
-    first, second = SharedDirectory("shared", tmp_path), SharedDirectory("shared", tmp_path)
-
-    def fill(path):
-        fills.append(path)
-        (path / "file").write_text("once")
-
-    threads = [threading.Thread(target=one.filled, args=(fill,)) for one in (first, second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert fills == [tmp_path / "shared"]
-    first.release()
-    assert (second.path / "file").read_text() == "once"
-    second.release()
-    assert names(tmp_path) == []
-
-
-def test_what_failed_to_be_filled_is_filled_by_the_next(tmp_path):
-    one = SharedDirectory("shared", tmp_path)
-
-    def fail(path):
-        raise OSError("no room")
-
-    with pytest.raises(OSError, match="no room"):
-        one.filled(fail)
-    assert (one.filled(lambda path: (path / "file").touch()) / "file").exists()
+    return sorted(one.name for one in path.iterdir())
 
 
 @pytest.mark.processes
-def test_what_another_process_holds_stays(tmp_path, other):
-    mine = SharedDirectory("shared", tmp_path)
-    mine.release()
-    sweep_up(tmp_path)
-    assert (tmp_path / "shared" / "file").read_text() == "theirs"
+def test_what_another_process_holds_stays_until_it_is_dead(base):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, base.parent],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        theirs = base / other.stdout.readline().strip().rpartition("/")[2]
+        with held_directory() as directory:
+            assert names(base) == sorted([directory.name, theirs.name])
+        assert (theirs / "file").read_text() == "theirs"
+        other.kill()
+    sweep_up()
+    assert names(base) == []
 
 
-@pytest.mark.processes
-def test_what_the_dead_held_is_removed_by_the_next_who_holds_anything(tmp_path, other):
-    other.kill()
-    other.wait()
-    one = SharedDirectory("mine", tmp_path)
-    assert names(tmp_path) == ["mine", "mine.lock"]
-    one.release()
-
-
-def test_what_is_no_held_directory_is_left_alone(tmp_path):
+def test_what_is_no_held_directory_is_left_alone(base, tmp_path):
+    sweep_up()
+    base.mkdir()
     (tmp_path / "kept").mkdir()
-    (tmp_path / "file").touch()
-    (tmp_path / "left").symlink_to(tmp_path / "kept")
-    (tmp_path / "left.lock").touch()
-    sweep_up(tmp_path / "nowhere")
-    sweep_up(tmp_path)
+    (base / "r-left").symlink_to(tmp_path / "kept")
+    (base / "r-file").touch()
+    sweep_up()
     assert (tmp_path / "kept").is_dir()
-    assert (tmp_path / "file").exists()
+    assert names(base) == ["r-file", "r-left"]
 
 
-def test_a_vocabulary_is_saved_for_the_time_being(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_many_who_come_and_go_do_each_other_no_harm(base):
+    def come_and_go(number):
+        for _ in range(50):
+            with held_directory() as directory:
+                (directory / f"{number}").touch()
+                assert names(directory) == [f"{number}"]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(come_and_go, range(4)))
+    assert names(base) == []
+    assert base.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_vocabulary_is_saved_for_the_time_being():
     vocabulary = byte_vocabulary([b"ab"])
     with saved_vocabulary(vocabulary) as one, saved_vocabulary(vocabulary) as other:
         assert one != other
-        assert tmp_path in one.parents
         assert Vocabulary.load(one).sha256 == Vocabulary.load(other).sha256 == vocabulary.sha256
-    assert names(tmp_path) == []
+    assert not one.exists()
 
 
-class TestBase:
-    def test_it_is_short_only_for_its_user_and_gone_with_the_last(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-        monkeypatch.setattr(module, "LONGEST_BASE", 1000)
-        with shared_directory("one") as directory:
-            base = directory.parent
-            assert base == short_base()
-            assert base.stat().st_mode & 0o777 == 0o700
-        assert names(tmp_path) == []
-        monkeypatch.setattr(module, "LONGEST_BASE", 5)
-        assert len(str(short_base())) <= 25
+@pytest.mark.parametrize("letters", [4, 10, 16, 17, 18, 30])
+def test_the_sockets_of_ray_have_names_that_are_short_enough(monkeypatch, letters):
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/" + "t" * (letters - 1))
+    session = "ray/session_2026-11-22_11-40-01_824880_4194304"
+    socket = short_base() / "r1234567" / session / "sockets" / "plasma_store.1"
+    assert len(str(socket)) <= 107
 
-    @pytest.mark.parametrize("letters", range(4, 50))
-    def test_the_sockets_of_ray_have_names_that_are_short_enough(self, monkeypatch, letters):
-        monkeypatch.setattr("tempfile.gettempdir", lambda: "/" + "t" * (letters - 1))
-        session = "ray/session_2026-11-22_11-40-01_824880_4194304"
-        socket = short_base() / "r4194304" / session / "sockets" / "plasma_store.1"
-        assert len(str(socket)) <= 107
 
-    def test_somebody_else_s_is_not_used(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-        monkeypatch.setattr(module, "LONGEST_BASE", 1000)
-        (tmp_path / "elsewhere").mkdir()
-        (tmp_path / f"maskcourt-{module.os.geteuid()}").symlink_to(tmp_path / "elsewhere")
-        with pytest.raises(MaskcourtError, match="belongs to somebody else"):
-            SharedDirectory("one")
+def _linked(base):
+    (base.parent / "elsewhere").mkdir()
+    base.symlink_to(base.parent / "elsewhere")
 
-    @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
-    def test_one_that_others_can_write_to_is_not_used(self, tmp_path, mode):
-        """They could put another vocabulary there, or cases that are code."""
-        (tmp_path / "base").mkdir()
-        (tmp_path / "base").chmod(mode)
-        with pytest.raises(MaskcourtError, match="others can write to it"):
-            SharedDirectory("one", tmp_path / "base")
 
-    def test_many_who_come_and_go_do_each_other_no_harm(self, tmp_path):
-        def come_and_go(number):
-            for turn in range(50):
-                with shared_directory(f"{number % 2}", tmp_path / "base") as directory:
-                    (directory / f"{number}-{turn}").touch()
+def _open_to(mode):
+    def make(base):
+        base.mkdir()
+        base.chmod(mode)
 
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(come_and_go, range(4)))
-        assert names(tmp_path) == []
+    return make
+
+
+@pytest.mark.parametrize("made", [_linked, _open_to(0o777), _open_to(0o1777), _open_to(0o770)])
+def test_one_that_others_can_write_to_is_not_used(base, made):
+    """They could put another vocabulary there, or cases that are code."""
+    made(base)
+    with pytest.raises(MaskcourtError, match="others can write to it"), held_directory():
+        pass

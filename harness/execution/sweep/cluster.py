@@ -27,7 +27,7 @@ from typing import Any
 from harness.errors import MaskcourtError, UsageError
 from harness.optional import require
 from harness.workers.lineage import MARK, adopt_orphans, below, end_all, marked
-from harness.workers.temporary_directories import shared_directory
+from harness.workers.temporary_directories import held_directory
 
 GO_ON = "stored cases are kept, the same command goes on"
 
@@ -136,7 +136,7 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
     Raises:
         MaskcourtError: Ray does not start, or listens to more than this machine.
     """
-    with shared_directory(f"r{os.getpid()}") as directory, nothing_left() as mark:
+    with held_directory() as directory, nothing_left() as mark:
         os.environ["RAY_TMPDIR"] = str(directory)
         ray = import_ray(local=True)
         handle = _started(nodes, directory)

@@ -23,7 +23,7 @@ from harness import interrupts
 from harness.errors import MaskcourtError
 from harness.execution.sweep.cluster import GO_ON, nothing_left
 from harness.workers.lineage import die_with_parent
-from harness.workers.temporary_directories import sweep_up_all
+from harness.workers.temporary_directories import sweep_up
 
 
 def apart(work: Callable[[], Path]) -> Path:
@@ -48,7 +48,7 @@ def apart(work: Callable[[], Path]) -> Path:
             return _received(ours, child, deferring)
     finally:
         ours.close()
-        sweep_up_all()
+        sweep_up()
 
 
 def _received(connection: Connection, child: int, deferring: contextlib.ExitStack) -> Path:

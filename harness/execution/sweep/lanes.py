@@ -40,7 +40,7 @@ from harness.execution.sweep.driver import apart
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory, open_run
 from harness.workers.lineage import die_with_parent
-from harness.workers.temporary_directories import SharedDirectory
+from harness.workers.temporary_directories import saved_vocabulary
 
 PATIENCE = 300.0
 """Seconds without any lane after which a sweep is given up."""
@@ -124,8 +124,6 @@ class LaneOrder:
     settings: LaneSettings
     """As for a local lane; engines without interpreters, and no vocabulary's path."""
     installed: Mapping[str, Any]
-    vocabulary: str
-    """Its SHA-256."""
     away: tuple[str, ...]
     """Directories of the driver that Ray puts on the module path; they are taken off."""
     address: tuple[str, int]
@@ -154,16 +152,9 @@ class LaneActors:
         host = "127.0.0.1" if cluster.local else self._ray.util.get_node_ip_address()
         self._listener = connection.Listener((host, 0), authkey=key, backlog=128)
         self._calls: queue.SimpleQueue[tuple[int, str, connection.Connection]] = queue.SimpleQueue()
-        vocabulary = Path(settings.vocabulary_path)
-        self._vocabulary = [self._ray.put(vocabulary.read_bytes())]
-        self._order = LaneOrder(
-            _travelling(settings),
-            installed(),
-            Vocabulary.load(vocabulary).sha256,
-            _away(),
-            cast("tuple[str, int]", self._listener.address),
-            key,
-        )
+        self._vocabulary = self._ray.put(Vocabulary.load(settings.vocabulary_path))
+        address = cast("tuple[str, int]", self._listener.address)
+        self._order = LaneOrder(_travelling(settings), installed(), _away(), address, key)
         self._lanes: list[_RayLane] = []
         self._names: dict[str, str] = {}
         self._last_up = time.monotonic()
@@ -290,33 +281,27 @@ class LaneActors:
 class LaneActor:
     """One lane on a node."""
 
-    def attend(self, order: LaneOrder, number: int, vocabulary: Sequence[Any]) -> None:
-        """Call the dispatcher as lane `number` and serve it to the end.
-
-        `vocabulary` is one reference to the content of the vocabulary's file.
-        """
+    def attend(self, order: LaneOrder, number: int, vocabulary: Vocabulary) -> None:
+        """Call the dispatcher as lane `number` and serve it to the end."""
         die_with_parent()  # the raylet: a node that is gone leaves nothing running
         sys.path[:] = [path for path in sys.path if path not in order.away]
-        file = SharedDirectory(f"vocabulary-{order.vocabulary[:16]}")
-        try:
-            with connection.Client(order.address, authkey=order.key) as call:
-                call.send((number, _node()))
-                attend(call, lambda: _lane(order, file, vocabulary))
-        finally:
-            file.release()
+        with (
+            saved_vocabulary(vocabulary) as file,
+            connection.Client(order.address, authkey=order.key) as call,
+        ):
+            call.send((number, _node()))
+            attend(call, lambda: _lane(order, str(file)))
 
     def alive(self) -> None:
         """Nothing: Ray says whether this can be called."""
 
 
-def _lane(order: LaneOrder, directory: SharedDirectory, vocabulary: Sequence[Any]) -> Lane:
+def _lane(order: LaneOrder, vocabulary_path: str) -> Lane:
     """The lane, as this node has it.
 
     Raises:
         UsageError: The node has other code or packages than the driver.
     """
-    import ray
-
     for name, here in installed().items():
         if here != (there := order.installed[name]):
             raise UsageError(
@@ -324,19 +309,10 @@ def _lane(order: LaneOrder, directory: SharedDirectory, vocabulary: Sequence[Any
                 "install the same code and packages on every node",
             )
     settings = order.settings
-    content = vocabulary[0]
-    filled = directory.filled(lambda path: (path / "vocabulary").write_bytes(ray.get(content)))
-    specs = [replace(one, interpreter=sys.executable) for one in settings.specs]
+    specs = provide_all([replace(one, interpreter=sys.executable) for one in settings.specs])
     slow = settings.slow_schemas or str(slow_schemas_directory())
-    path = str(filled / "vocabulary")
-    return Lane(
-        replace(
-            settings,
-            specs=tuple(provide_all(specs)),
-            vocabulary_path=path,
-            slow_schemas=slow,
-        )
-    )
+    paths = {"vocabulary_path": vocabulary_path, "slow_schemas": slow}
+    return Lane(replace(settings, specs=tuple(specs), **paths))
 
 
 def _travelling(settings: LaneSettings) -> LaneSettings:
