@@ -6,8 +6,7 @@ import json
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, Self
 
 from rich.box import SIMPLE_HEAD
@@ -15,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.engines.specs import with_version
-from harness.execution.case_news import WIDTH, CaseNews
+from harness.execution.case_news import WIDTH
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
 from harness.printable import printable
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
+from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, TRAP
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
@@ -27,34 +26,10 @@ FAILED = ("harness_error", "lane_died")
 STANDING_EVERY = 30.0
 """Seconds between two standings in plain lines."""
 
-_ACCEPTS, _REJECTS = FALSE_ACCEPTANCE.name, FALSE_REJECTION.name
-
-
-@dataclass
-class _Standing:
-    """One engine so far; bugs, and cases with one, by kind."""
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-    judged: int = 0
-    bugs: Counter[str] = field(default_factory=Counter)
-    cases: Counter[str] = field(default_factory=Counter)
-
-    def add(self, name: str, news: CaseNews) -> None:
-        """What a case adds, of the engine of this name."""
-        if name in news.compiled:
-            self.outcomes[news.compiled[name]] += 1
-        self.judged += name in news.judged
-        self.bugs.update(news.bugs.get(name, {}))
-        self.cases.update(news.bugs.get(name, {}).keys())
-
-    def cells(self) -> Iterator[str]:
-        """Its numbers: compiled, judged, false acceptances, false rejections, others."""
-        compiled = self.outcomes["compiled"]
-        yield f"{compiled:,} of {self.outcomes.total():,}"
-        yield f"{self.judged:,}"
-        for kind in (_ACCEPTS, _REJECTS):
-            yield f"{self.bugs[kind]:,} in {self.cases[kind]:,}" if self.bugs[kind] else "0"
-        yield f"{self.bugs.total() - self.bugs[_ACCEPTS] - self.bugs[_REJECTS]:,}"
+_COLUMNS = {"judged": "judged", "leaks": INVALID_VALUE, "loses": LOST_VALUE, "traps": TRAP}
+"""What is counted of schemas, by its column: those that an engine was judged on; those where it
+lets an invalid value through, cannot write a valid one, leads to where one can be written no more.
+"""
 
 
 class RunProgress(LiveLine):
@@ -73,7 +48,7 @@ class RunProgress(LiveLine):
         self._failed = 0
         self._slowest = ""
         self._began = self._stood = time.monotonic()
-        self._standings: dict[str, _Standing] = {}
+        self._standings: dict[str, Counter[str]] = {}
         self._shown = False
 
     def __enter__(self) -> Self:
@@ -86,7 +61,7 @@ class RunProgress(LiveLine):
         """The run has begun: its identity, and how many cases of each family it is about."""
         for name, engine in identity["engines"].items():
             options = ", ".join(f"{key}={_as_text(one)}" for key, one in engine["options"].items())
-            self._standings[name] = _Standing()
+            self._standings[name] = Counter()
             told = f"engine {with_version(name, engine['version'])}"
             self._wrapped(f"{told} ({options})" if options else told)
         counts = ", ".join(f"{count:,} {name}" for name, count in families.items())
@@ -109,7 +84,10 @@ class RunProgress(LiveLine):
         self._failed += case.status in FAILED
         self._slowest = ""
         for name, standing in self._standings.items():
-            standing.add(name, case.news)
+            standing["asked"] += name in case.news.compiled
+            standing["compiled"] += case.news.compiled.get(name) == "compiled"
+            standing["judged"] += name in case.news.judged
+            standing.update(case.news.effects.get(name, ()))
         if case.remark:
             self.say(printable(case.remark))
         if case.news.example and not self._shown:
@@ -129,12 +107,13 @@ class RunProgress(LiveLine):
         """The standing on a terminal; nothing before there is any case."""
         if not self._here:
             return None
-        title = "Proven so far" if self.done == self._here else "Proven in this session"
+        title = "Schemas so far" if self.done == self._here else "Schemas of this session"
         table = Table(box=SIMPLE_HEAD, pad_edge=False, title_justify="left", title=title)
-        for column in ("engine", "compiled", "judged", "lets invalid", "forbids valid", "other"):
+        for column in ("engine", "compiled", *_COLUMNS):
             table.add_column(column, justify="left" if column == "engine" else "right")
         for name, standing in self._standings.items():
-            table.add_row(Text(name), *standing.cells())
+            counts = (f"{standing[one]:,}" for one in _COLUMNS.values())
+            table.add_row(Text(name), _compiled(standing), *counts)
         return table
 
     def _show(self, *, at_once: bool = False) -> None:
@@ -146,7 +125,8 @@ class RunProgress(LiveLine):
             if now - self._stood >= STANDING_EVERY and not at_once:
                 self._stood = now
                 for name, standing in self._standings.items():
-                    self.plain(f"  {name}: {_line(standing)}")
+                    counts = ", ".join(f"{one} {standing[key]:,}" for one, key in _COLUMNS.items())
+                    self.plain(f"  {name}: compiled {_compiled(standing)}, {counts}")
 
     def _wrapped(self, line: str) -> None:
         for one in textwrap.wrap(line, WIDTH, subsequent_indent="    "):
@@ -168,12 +148,8 @@ class RunProgress(LiveLine):
         return f", about {about} left"
 
 
-def _line(standing: _Standing) -> str:
-    compiled, judged, accepts, rejects, others = standing.cells()
-    return (
-        f"{compiled} compiled, {judged} judged; lets invalid output through: {accepts};"
-        f" forbids valid output: {rejects}" + (f"; other errors: {others}" if others != "0" else "")
-    )
+def _compiled(standing: Counter[str]) -> str:
+    return f"{standing['compiled']:,} of {standing['asked']:,}"
 
 
 def _as_text(option: object) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.classification.departures import load_catalogue
-from harness.execution import case_news as module
+from harness.execution import progress as module
 from harness.execution.case_news import CaseNews, case_news
 from harness.execution.lanes import CaseDone
 from harness.execution.progress import RunProgress
@@ -19,58 +18,52 @@ ENGINES = {
     "b": {"version": "2.0", "packages": {}, "options": {}},
     "c": {"version": "3.0", "packages": {}, "options": {}},
 }
-DECLARED = """
-[[departure]]
-id = "bounds"
-behaviour = "text-without-end"
-class = "departure"
-engine = "*"
-versions = ">=0"
-from = "JSON Schema, minimum"
-source_kind = "specification"
-source = "https://example.org/bounds"
-says = "Bounds are left out."
-[[departure.when]]
-kind = ["false_acceptance"]
-keyword = ["minimum"]
-"""
+AT = {"keyword": "minimum", "schema_pointer": "/properties/a/minimum"}
 
 
 def news(book: Book, *, with_example: bool = True) -> CaseNews:
     return case_news(book.rows, ENGINES, VOCABULARY, with_example=with_example)
 
 
-def wrong(kind: str = "false_acceptance", accepter: str = "a") -> Book:
+def wrong(effect: str = "invalid_value") -> Book:
     """A case with one verdict about `a`, at the token for the 1 of `TEXT`."""
-    book = Book("family/case", schema='{"properties": {"a": {"minimum": 2}}}')
+    kind = "false_acceptance" if effect == "invalid_value" else "false_rejection"
+    book = Book("family/case")
     book.rows.replace("cases", references=[[TEXT]])
     book.compiled("compiled", "refused", "compiled").position(6)
-    at = {"keyword": "minimum", "schema_pointer": "/properties/a/minimum", "located": True}
-    book.verdicts(6, "a", kind, 1, first=TEXT[6], **at)
-    book.rows.replace("verdicts", completion=[0], accepter=[accepter])
+    book.verdicts(6, "a", kind, 1, first=TEXT[6], **AT, effect=effect, spellings_asked=9)
+    book.rows.replace("verdicts", completion=[0])
     book.rows.add("completions", case=book.name, completion=0, origin="", text=b"}", tokens=[1])
     return book
 
 
-def test_a_bug_is_counted_and_put_in_words():
-    found = news(wrong())
-    assert found.bugs == {"a": {"false_acceptance": 1}}
+@pytest.mark.parametrize("effect", ["invalid_value", "lost_value", "trap"])
+def test_what_costs_a_value_is_counted_and_put_in_words(effect):
+    found = news(wrong(effect))
+    assert found.effects == {"a": {effect}}
     assert found.compiled == {"a": "compiled", "b": "refused", "c": "compiled"}
-    assert found.example[1:3] == ['  case family/case, schema: "minimum": 2', '    {"a": »1«}']
+    where = "  case family/case, minimum at /properties/a/minimum"
+    assert found.example[1:3] == [where, '    {"a": »1}']
+    assert news(wrong(effect), with_example=False).example == ()
 
 
-def test_what_an_engine_declares_is_never_told_as_an_error(tmp_path, monkeypatch):
-    catalogue = tmp_path / "declared.toml"
-    catalogue.write_text(DECLARED)
-    monkeypatch.setattr(module, "_catalogue", lambda: load_catalogue(catalogue))
-    found = news(wrong())
-    assert (found.bugs, found.example) == ({}, ())
-    assert news(wrong("false_rejection", "c")).example
+@pytest.mark.parametrize("effect", ["spelling", "format_only", "unclear", ""])
+def test_other_effects_are_no_news(effect):
+    assert (news(wrong(effect)).effects, news(wrong(effect)).example) == ({}, ())
 
 
 def test_a_case_without_verdicts_has_no_news_of_errors():
     found = news(Book("case").compiled("compiled", "compiled", "compiled"))
-    assert (found.bugs, found.example) == ({}, ())
+    assert (found.effects, found.example) == ({}, ())
+
+
+def test_the_worst_is_told_whatever_shows_it():
+    """The instance is told, which shows a leak, though the walk's text is shorter."""
+    book = wrong("trap").instance(4)
+    book.rows.replace("instances", text=[b'{"a": 1, "b": 2}'])
+    book.on_instance(4, "c", "false_acceptance", offset=6, effect="invalid_value", **AT)
+    first, _, text, *_ = news(book).example
+    assert (first, text) == ("c 3.0 lets an invalid value through", '    {"a": »1, "b": 2}')
 
 
 @pytest.fixture
@@ -78,7 +71,7 @@ def told(capsys):
     """What is told of cases, one after another."""
 
     def tell(*books: Book) -> list[str]:
-        with RunProgress(len(books)) as progress:
+        with RunProgress(len(books) + 1) as progress:
             vocabulary = {"name": "bytes", "size": 256}
             progress.compares({"engines": ENGINES, "vocabulary": vocabulary}, {"family": 2})
             for ordinal, book in enumerate(books):
@@ -89,34 +82,40 @@ def told(capsys):
 
 
 def test_what_is_compared_is_said_first(told):
-    lines = told(Book("one"), Book("two"))
+    lines = told(Book("only"))
     assert lines[1] == "engine a 1.0 (strict=true)"
     assert lines[4:6] == ["2 cases: 2 family", "vocabulary bytes, 256 tokens"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "accepter", "what", "behind"),
+    ("effect", "what", "after"),
     [
         (
-            "false_acceptance",
-            "a",
-            "lets invalid output through",
-            ["The disputed token is between » and «.", "both call it invalid (minimum)."],
+            "invalid_value",
+            "lets an invalid value through",
+            ["allows this text to its end; the error comes after ».", "it invalid (minimum)."],
         ),
         (
-            "false_rejection",
-            "c",
-            "forbids valid output",
-            ["forbids the token between » and «,", "c allows this text to its end."],
+            "lost_value",
+            "cannot write a valid value",
+            ["takes none of 9 spellings of this value.", "both call it valid."],
         ),
     ],
 )
 def test_the_first_error_is_told_once_with_its_text_and_what_is_said_of_it(
-    told, kind, accepter, what, behind
+    told, effect, what, after
 ):
-    lines = told(Book("fine"), wrong(kind, accepter), wrong(kind, accepter))
+    lines = told(Book("fine"), wrong(effect), wrong(effect))
     (first,) = (line for line in lines if line.startswith("first proven error"))
     assert first.endswith(f": a 1.0 {what}")
     others = [line for line in lines[lines.index(first) + 1 :] if line.startswith("  ")]
-    assert '    {"a": »1«}' in others[:2]
-    assert all(any(one.endswith(line) for one in others) for line in behind)
+    assert '    {"a": »1}' in others[:2]
+    assert all(any(one.endswith(line) for one in others) for line in after)
+
+
+def test_the_standing_counts_schemas(told, monkeypatch):
+    monkeypatch.setattr(module, "STANDING_EVERY", 0)
+    monkeypatch.setattr(RunProgress, "is_due", lambda _: True)
+    lines = told(wrong(), wrong("trap"))
+    standings = [line for line in lines if line.startswith("  a: ")]
+    assert standings[-1] == "  a: compiled 2 of 2, judged 2, leaks 1, loses 0, traps 1"
