@@ -7,7 +7,7 @@ grammars for llguidance, is not used. The vocabulary comes as a model file witho
 What ends a process is kept out of this one: a token is tried before it is accepted, and conversion
 and parsing are done first in a child, where an exception costs a refusal.
 
-A mask over 150,000 tokens takes 25 to 60 ms, a copy of a large grammar over 1 ms. So clones share a
+A mask over 150,000 tokens takes 20 to 35 ms, a copy of a large grammar over 1 ms. So clones share a
 grammar and its mask until one of them goes on. The calls are the sampler's own.
 
 ``spec`` and ``shipped`` convert alike, with what llama-server uses. As shipped special tokens may
@@ -31,8 +31,6 @@ import struct
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import files, version
 from itertools import count, repeat
@@ -128,9 +126,11 @@ class LlamaCppEngine:
         asked[list(ends)] = _NEVER
         asked = np.where(asked == _NEVER, asked, asked[asked])
         asked[list(vocabulary.eos_ids)] = vocabulary.eos
-        self.ids = _Ids.of(vocabulary, asked)
-        self.asked: list[int] = asked.tolist()
-        self.eos, self.tokens = vocabulary.eos, vocabulary.tokens
+        numbers = np.arange(vocabulary.size, dtype=np.int32)
+        self.asked, self.eos = asked, vocabulary.eos
+        """By id, the id of the library that answers for it, `_NEVER` where none does."""
+        self.every = _Candidates(np.flatnonzero(asked == numbers))
+        self.twins = np.flatnonzero((asked != numbers) & (asked != _NEVER))
 
     def compile(self, schema: str) -> _Matcher:
         """A matcher with its first mask computed; raises as `_converted` does.
@@ -331,104 +331,44 @@ class _Candidates:
         return self._logits > -1
 
 
-@dataclass(frozen=True)
-class _Ids:
-    """Which ids are asked about, and in which order.
-
-    Between two characters a token is forbidden where its first character alone is, so most masks
-    need only the tokens of one character, and those that begin with one that is allowed.
-
-    Attributes:
-        asked: By id, the id of the library that answers for it, `_NEVER` where none does.
-        every: All that are asked about.
-        leading: Of these the tokens of one character, those whose first is no token, and the end.
-        led: All others.
-        leaders: The token of one character with which each of these begins.
-        twins: The ids for which another one answers.
-    """
-
-    asked: npt.NDArray[np.int32]
-    every: _Candidates
-    leading: _Candidates
-    led: npt.NDArray[np.int32]
-    leaders: npt.NDArray[np.int32]
-    twins: npt.NDArray[np.intp]
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary, asked: npt.NDArray[np.int32]) -> _Ids:
-        numbers = np.arange(vocabulary.size, dtype=np.int32)
-        every = np.flatnonzero(asked == numbers).astype(np.int32)
-        tokens, eos = vocabulary.tokens, vocabulary.eos
-        firsts = {one: _first_character(tokens[one]) for one in every.tolist() if one != eos}
-        alone = {first: one for one, first in firsts.items() if first == tokens[one]}
-        leader = numbers.copy()
-        leader[list(firsts)] = [alone.get(first, one) for one, first in firsts.items()]
-        led = every[leader[every] != every]
-        leading = _Candidates(every[leader[every] == every])
-        twins = np.flatnonzero((asked != numbers) & (asked != _NEVER))
-        return cls(asked, _Candidates(every), leading, led, leader[led], twins)
-
-    def mask(self, ids: npt.NDArray[np.int32]) -> Mask:
-        """The mask of `ids` and of those for which they answer."""
-        bits = np.zeros(-(-len(self.asked) // 32) * 32, dtype=np.bool_)
-        bits[ids] = True
-        bits[self.twins] = bits[self.asked[self.twins]]
-        return np.packbits(bits, bitorder="little").view(np.uint32)
-
-
-def _first_character(text: bytes) -> bytes:
-    """The first character of a token, nothing where it is not whole or not well-formed."""
-    size = 1 if text[0] < 0x80 else 2 if text[0] < 0xE0 else 3 if text[0] < 0xF0 else 4
-    try:
-        return text[:size].decode().encode()
-    except UnicodeDecodeError:
-        return b""
-
-
 class _Grammar:
-    """A grammar inside the library, where `rest` are the last bytes if no whole characters."""
+    """A grammar inside the library."""
 
-    def __init__(self, engine: LlamaCppEngine, native: int, rest: bytes = b"") -> None:
+    def __init__(self, engine: LlamaCppEngine, native: int) -> None:
         weakref.finalize(self, engine.functions.free, native).atexit = False
         self._engine = engine  # whose vocabulary the grammar refers to
-        self._native, self._rest = native, rest
+        self._native = native
 
     @cached_property
     def mask(self) -> Mask:
         """The mask here; not to be written to."""
-        apply, native, ids = self._engine.functions.apply, self._native, self._engine.ids
-        if self._rest:
-            return ids.mask(ids.every.ids[ids.every.allowed(apply, native)])
-        leading = ids.leading.ids[ids.leading.allowed(apply, native)]
-        good = np.zeros(len(ids.asked), dtype=np.bool_)
-        good[leading] = True
-        led = _Candidates(ids.led[good[ids.leaders]])
-        return ids.mask(np.concatenate((leading, led.ids[led.allowed(apply, native)])))
+        allowed = self._engine.every.allowed(self._engine.functions.apply, self._native)
+        asked, twins = self._engine.asked, self._engine.twins
+        bits = np.zeros(-(-len(asked) // 32) * 32, dtype=np.bool_)
+        bits[self._engine.every.ids[allowed]] = True
+        bits[twins] = bits[asked[twins]]
+        return np.packbits(bits, bitorder="little").view(np.uint32)
 
     def allows(self, token: int) -> bool:
         """Whether a token may come next, by the mask if that is known."""
-        asked = self._engine.asked[token] if 0 <= token < len(self._engine.asked) else _NEVER
-        if asked == _NEVER:
+        asked = self._engine.asked
+        if not 0 <= token < len(asked) or asked[token] == _NEVER:
             return False
         if "mask" in vars(self):
-            return allows(self.mask, asked)
-        return bool(_Candidates([asked]).allowed(self._engine.functions.apply, self._native)[0])
+            return allows(self.mask, token)
+        some = _Candidates(asked[token : token + 1])
+        return bool(some.allowed(self._engine.functions.apply, self._native)[0])
 
     def after(self, token: int) -> _Grammar | None:
         """A copy after a token that is allowed; None after the end."""
-        native = self._engine.functions.clone(self._native)
-        return _Grammar(self._engine, native, self._rest).moved(token)
+        return _Grammar(self._engine, self._engine.functions.clone(self._native)).moved(token)
 
     def moved(self, token: int) -> Self | None:
         """As `after`, without a copy, where the mask was not asked for."""
-        asked = self._engine.asked[token]
+        asked = int(self._engine.asked[token])
         if asked == self._engine.eos:
             return None
         self._engine.functions.accept(self._native, asked)
-        self._rest += self._engine.tokens[asked]
-        with suppress(UnicodeDecodeError):
-            self._rest.decode()
-            self._rest = b""
         return self
 
 

@@ -100,9 +100,9 @@ def test_masks_are_what_each_token_alone_is_allowed_in_a_vocabulary_without_most
     vocabulary = Vocabulary.from_tokens("few", tokens, [8], [8])
     tried = engine(vocabulary)
     matcher, path = tried.compile(STRING), [0, 1, 2, 5, 6, 4, 3]
+    alone = tried.compile(STRING)  # it is asked for no mask after its start, and looks at none
     for length, token in enumerate([*path, 8]):
         mask = mask_of(matcher, vocabulary)
         for one in range(len(tokens)):
-            alone = tried.compile(STRING)  # which was asked for no mask yet, and looks at none
             assert alone.follow([*path[:length], one]) == length + allows(mask, one)
         assert matcher.consume(token)
