@@ -12,7 +12,6 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,12 +60,8 @@ def find_build(path: str, engine: str, distribution: str) -> Build:
     Raises:
         UsageError: Nothing is there, or no build of this distribution.
     """
-    try:
-        place = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - resolving leaves a venv
-        there = place.exists()
-    except (OSError, RuntimeError):
-        there = False
-    if not there:
+    place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - resolving leaves a venv
+    if not place.exists():
         raise UsageError(f"{engine}: there is no {path}", "a path is taken from where you are")
     try:
         if place.is_dir():
@@ -93,7 +88,11 @@ def _wheel(path: Path, engine: str, distribution: str) -> Build:
         ) from error
     if name != canonicalize_name(distribution):
         raise another(engine, path, name, distribution)
-    return Build(WHEEL, path, hashlib.sha256(path.read_bytes()).hexdigest())
+    return Build(WHEEL, path, _digest(path))
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def another(engine: str, path: Path, found: str, wanted: str) -> UsageError:
@@ -110,18 +109,15 @@ def _tree(path: Path, engine: str) -> Build:
             f"name its interpreter: @{python}" if python.exists() else None,
         )
     commit, files = _in_git(path)
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(f"{file.relative_to(path).as_posix()}\0{_content(file)}\n".encode())
-    return Build(TREE, path, digest.hexdigest(), commit)
+    lines = "".join(f"{file.relative_to(path)}\0{_content(file)}\n" for file in sorted(files))
+    return Build(TREE, path, hashlib.sha256(lines.encode()).hexdigest(), commit)
 
 
 def _content(file: Path) -> str:
     if file.is_symlink():
         return f"link {file.readlink()}"
     try:
-        executable = "x" if os.access(file, os.X_OK) else ""
-        return executable + hashlib.sha256(file.read_bytes()).hexdigest()
+        return ("x" if os.access(file, os.X_OK) else "") + _digest(file)
     except FileNotFoundError:  # git has it, and it was removed
         return "missing"
 
@@ -130,59 +126,54 @@ def _in_git(tree: Path) -> tuple[str, list[Path]]:
     """A tree's commit, and whether it is dirty, and its files, without what building leaves."""
     known = _listed(tree, "--cached")
     if not known:
-        files = [one for one in tree.rglob("*") if not one.is_dir()]
-        return "no commit", [one for one in files if not _is_generated(one, tree, hidden=True)]
+        files = [one for one in tree.rglob("*") if not one.is_dir() and not _is_hidden(one, tree)]
+        return "no commit", [one for one in files if not _is_generated(one, tree)]
     new = [one for one in _listed(tree, "--others") if not _is_generated(one, tree)]
     changed = _git(tree, "status", "--porcelain", "--untracked-files=no", "--", ".")
-    commit = (_git(tree, "rev-parse", "--short=12", "HEAD") or "none").strip()
-    return f"commit {commit}" + (" dirty" if changed or new else ""), list(_flat([*known, *new]))
-
-
-def _flat(files: list[Path]) -> Iterator[Path]:
-    for one in files:
-        if one.is_dir() and not one.is_symlink():
-            yield from _in_git(one)[1]
-        else:
-            yield one
+    commit = _git(tree, "rev-parse", "--short=12", "HEAD").strip() or "none"
+    inner = [one for one in (*known, *new) if one.is_dir() and not one.is_symlink()]
+    own = {*known, *new}.difference(inner).union(*(_in_git(one)[1] for one in inner))
+    return f"commit {commit}" + (" dirty" if changed or new else ""), list(own)
 
 
 def _listed(tree: Path, which: str) -> list[Path]:
-    found = _git(tree, "ls-files", "-z", which, "--exclude-standard") or ""
-    return [tree / name for name in dict.fromkeys(found.split("\0")) if name]
+    names = _git(tree, "ls-files", "-z", which, "--exclude-standard").split("\0")
+    return [tree / name for name in names if name]
 
 
-def _git(tree: Path, *command: str) -> str | None:
-    """What git says of the tree; None where it says nothing of it."""
+def _git(tree: Path, *command: str) -> str:
+    """What git says of the tree; nothing where it fails."""
     # a hook's own variables would have it speak of another repository
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        return _run(["git", "--no-optional-locks", "-C", str(tree), *command], check=True, env=own)
-    return None
+        return _run("git", "--no-optional-locks", "-C", str(tree), *command, check=True, env=own)
+    return ""
 
 
-def _run(command: list[str], *, check: bool, env: dict[str, str] | None = None) -> str:
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",
-        env=env,
-        timeout=_SECONDS,
-        check=check,
-    ).stdout
+def _run(*command: str, **options: Any) -> str:
+    options |= {"encoding": "utf-8", "errors": "surrogateescape", "timeout": _SECONDS}
+    options |= {"stdin": subprocess.DEVNULL, "capture_output": True}
+    printed: str = subprocess.run(command, **options).stdout  # noqa: PLW1510 - some may fail
+    return printed
 
 
-def _is_generated(file: Path, tree: Path, *, hidden: bool = False) -> bool:
-    """Whether building may leave it there, or it is in a hidden directory."""
+def _is_generated(file: Path, tree: Path) -> bool:
+    """Whether building may leave it there."""
     parts = file.relative_to(tree).parts
     inside = any(one == "__pycache__" or one.endswith(".egg-info") for one in parts)
-    hidden = hidden and any(one.startswith(".") for one in parts[:-1])
-    return inside or hidden or parts[0] in ("build", "dist")
+    return inside or parts[0] in ("build", "dist")
+
+
+def _is_hidden(file: Path, tree: Path) -> bool:
+    return any(one.startswith(".") for one in file.relative_to(tree).parts[:-1])
 
 
 def _python(path: Path, engine: str, distribution: str) -> Build:
-    about = _asked(path, engine, distribution)
+    try:
+        about = json.loads(_run(str(path), "-I", str(installed_files.__file__), distribution))
+        about["python"]
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{engine}: {path} is no Python that can be asked what it has") from error
     python = f"{engine}: {path}"
     if tuple(about["python"]) < _OLDEST:
         older, oldest = (".".join(map(str, one)) for one in (about["python"], _OLDEST))
@@ -200,13 +191,3 @@ def _python(path: Path, engine: str, distribution: str) -> Build:
         sources = _tree(Path(unquote(urlsplit(about["editable"]).path)), engine)
         known += f", of {sources.identity}"
     return Build(PYTHON, path, about["files"], known, about["directory"])
-
-
-def _asked(path: Path, engine: str, distribution: str) -> dict[str, Any]:
-    try:
-        command = [str(path), "-I", str(installed_files.__file__), distribution]
-        found: dict[str, Any] = json.loads(_run(command, check=False))
-        found["python"]
-    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{engine}: {path} is no Python that can be asked what it has") from error
-    return found

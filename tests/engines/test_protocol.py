@@ -37,25 +37,17 @@ class TestMasks:
         assert token_ids(mask, WORDS * 32).tolist() == sorted(ids)
         assert {one for one in range(WORDS * 32) if allows(mask, one)} == ids
 
-    @given(SETS.filter(bool), st.data())
-    def test_one_of_them_by_its_number(self, ids, data):
-        index = data.draw(st.integers(0, len(ids) - 1))
-        assert nth_token(set_bits(ids, WORDS), index) == sorted(ids)[index]
+        if ids:
+            assert nth_token(mask, len(ids) // 2) == sorted(ids)[len(ids) // 2]
 
     @given(SETS, st.integers(0, WORDS * 32))
     def test_ids_beyond_the_vocabulary_do_not_count(self, ids, size):
-        found = token_ids(set_bits(ids, WORDS), size)
+        found = token_ids(set_bits(iter(ids), WORDS), size)
         assert found.tolist() == sorted(one for one in ids if one < size)
         assert found.dtype == np.int32
 
     def test_which_bit_is_which_token(self):
-        assert set_bits([0, 33, 63], 2).tolist() == [1, 2 | 1 << 31]
-
-    def test_ids_may_come_from_anything_in_any_order(self):
-        assert np.array_equal(set_bits(iter([5, 3, 5]), 1), set_bits({3, 5}, 1))
-        assert set_bits([], 2).tolist() == [0, 0]
-
-    def test_an_id_that_has_no_bit(self):
+        assert set_bits([0, 33, 63, 33], 2).tolist() == [1, 2 | 1 << 31]
         with pytest.raises(IndexError):
             set_bits([64], 2)
 
