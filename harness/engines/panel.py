@@ -407,21 +407,15 @@ class Panel:
     ) -> None:
         self._end_walks(asks)
         for index, request in asks.items():
-            way, printed, up = (
-                self._consumed.get(index),
-                self._hosts[index].printed(),
-                self.up(index),
-            )
-            self._asked[index] = _Question(request, limit, stepwise, way, printed, up)
+            way, printed = self._consumed.get(index), self._hosts[index].printed()
+            self._asked[index] = _Question(request, limit, stepwise, way, printed, self.up(index))
             self._send(index)
 
     def _send(self, index: int) -> None:
         """Send an engine its question, and note to where that leads it."""
         asked = self._asked[index]
-        message = asked.request.message()
-        self._hosts[index].submit(
-            message.head, message.arrays, asked.limit, stepwise=asked.stepwise
-        )
+        message, host = asked.request.message(), self._hosts[index]
+        host.submit(message.head, message.arrays, asked.limit, stepwise=asked.stepwise)
         match asked.request:
             case requests.Goto(tokens):
                 self._consumed[index] = tokens.tolist()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,9 +58,6 @@ class EngineService:
         self._walked: list[int] = []
         self._replay_diverged = False
         self._at = 0
-        self._preferences: Preferences | None = None
-        self._writer: TextWriter | None = None
-        self._examines: StateExaminer | None = None
         self._strict = False
         self._buffer: Mask = np.zeros(0, dtype=np.uint32)
 
@@ -78,7 +76,9 @@ class EngineService:
         self.vocabulary = Vocabulary.load(asked.vocabulary)
         if asked.buffer != requests.SAME_BUFFER:
             self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
-        self.start = self.here = self._ahead = self._preferences = None
+        self.start = self.here = self._ahead = None
+        for cached in ("preferences", "writer", "examiner"):
+            vars(self).pop(cached, None)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = opened(load(asked.engine), self.vocabulary, asked.options)
         info = self.engine.info
@@ -133,7 +133,7 @@ class EngineService:
         ahead, shared_masks, clock = self._ahead, self.shared_masks, time.perf_counter_ns
         assert ahead is not None
         assert self.start is not None
-        examiner, examined = self._examiner, {}
+        examiner, examined = self.examiner, {}
         tokens, masks = asked.tokens.tolist(), shared_masks.masks[bank]
         slot = 0
         try:
@@ -216,22 +216,22 @@ class EngineService:
 
     def roll_out(self, asked: requests.RollOut) -> requests.RolledOut:
         """Roll out from every token."""
-        preferences, eos = self._known_preferences, self.vocabulary.eos_ids
-        found: list[Rollout] = []
+        eos, rollouts = self.vocabulary.eos_ids, []
         for token in asked.tokens.tolist():
             trial = self._after(token)
-            if trial is None or token in eos:
-                found.append(
-                    Rollout("complete" if trial is not None else "mask_consume_mismatch", ())
-                )
+            if trial is None:
+                rollouts.append(Rollout("mask_consume_mismatch", ()))
                 continue
-            one = roll_out(trial, preferences, eos, f"{asked.key}/{token}", asked.limit)
-            if one.outcome == "dead_end":
-                self._examiner.ask_again(trial, np.zeros_like(self._buffer))
-            elif one.outcome == "mask_consume_mismatch":
-                self._examiner.hold(trial, one.tokens[-1:], [True])
-            found.append(one)
-        return _rolled_out(found)
+            if token in eos:
+                rollouts.append(Rollout("complete", ()))
+                continue
+            rollout = roll_out(trial, self.preferences, eos, f"{asked.key}/{token}", asked.limit)
+            if rollout.outcome == "dead_end":
+                self.examiner.ask_again(trial, np.zeros_like(self._buffer))
+            elif rollout.outcome == "mask_consume_mismatch":
+                self.examiner.hold(trial, rollout.tokens[-1:], [True])
+            rollouts.append(rollout)
+        return _rolled_out(rollouts)
 
     def confirm(self, asked: requests.Confirm) -> requests.Confirmed:
         """Follow every continuation mask by mask."""
@@ -247,7 +247,7 @@ class EngineService:
             if count < len(tokens):
                 taken = all(trial.consume(one) for one in tokens[:count])
                 if taken:
-                    self._examiner.hold(trial, [tokens[count]], [False])
+                    self.examiner.hold(trial, [tokens[count]], [False])
                 consumes[index] = taken and trial.consume(tokens[count])
         return requests.Confirmed(reached, consumes)
 
@@ -264,7 +264,7 @@ class EngineService:
     def ask_again(self, asked: requests.AskAgain) -> Done:
         """Ask once more where the walk was."""
         assert self.here is not None
-        self._examiner.hold(self.here, asked.tokens.tolist(), asked.allowed.tolist())
+        self.examiner.hold(self.here, asked.tokens.tolist(), asked.allowed.tolist())
         return Done()
 
     def lengthen(self, asked: requests.Lengthen) -> requests.Each:
@@ -299,35 +299,36 @@ class EngineService:
     def probe(self, asked: requests.Probe) -> ProbedTexts:
         """Lead a clone of the start along every text."""
         assert self.start is not None
-        start, eos, again = self.start, self.vocabulary.eos_mask, self._examiner.ask_again
+        start, eos, again = self.start, self.vocabulary.eos_mask, self.examiner.ask_again
         return ProbedTexts.of(probe(start, tokens, eos, again) for tokens in asked.texts.ints())
 
     def write(self, asked: requests.Write) -> requests.RolledOut:
         """Write texts from clones of the start."""
-        from harness.completion.text_writer import TextWriter  # hosts that write none start faster
-
         assert self.start is not None
-        if self._writer is None:
-            self._writer = TextWriter(self.vocabulary, self._known_preferences)
         numbers = range(asked.first, asked.first + asked.count)
-        texts = self._writer.write(self.start, asked.hints, asked.key, numbers, asked.limit)
+        texts = self.writer.write(self.start, asked.hints, asked.key, numbers, asked.limit)
         return _rolled_out(list(texts))
 
-    @property
-    def _examiner(self) -> StateExaminer:
-        if self._examines is None or self._examines.vocabulary is not self.vocabulary:
-            self._examines = StateExaminer(self.vocabulary, self._goes_on)
-        return self._examines
+    @cached_property
+    def examiner(self) -> StateExaminer:
+        """Looks whether the adapter contradicts itself."""
+        return StateExaminer(self.vocabulary, self._goes_on)
 
     def _goes_on(self) -> None:
         """Let it be known that what takes time is more than one thing."""
         self.shared_masks.progress[1] += 1
 
-    @property
-    def _known_preferences(self) -> Preferences:
-        if self._preferences is None:
-            self._preferences = Preferences.of(self.vocabulary)
-        return self._preferences
+    @cached_property
+    def preferences(self) -> Preferences:
+        """Which tokens roll-outs prefer."""
+        return Preferences.of(self.vocabulary)
+
+    @cached_property
+    def writer(self) -> TextWriter:
+        """Writes texts through an engine's masks."""
+        from harness.completion.text_writer import TextWriter  # hosts that write none start faster
+
+        return TextWriter(self.vocabulary, self.preferences)
 
     def _after(self, token: int) -> Matcher | None:
         """A clone that consumed `token`; None when the engine refuses it."""

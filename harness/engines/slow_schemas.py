@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import inspect
 import json
-import os
 import stat
 import tempfile
 from dataclasses import dataclass
@@ -49,17 +48,12 @@ class SlowSchemas:
     def recall(self, engine: Opened, schema: str) -> tuple[Memory | None, str]:
         """What became of a schema's JSON text before, if known, and what was printed until then."""
         file = self._file(engine, schema)
-        try:
-            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with os.fdopen(descriptor, encoding="utf-8") as stream:
-                status = os.fstat(descriptor)
-                if not stat.S_ISREG(status.st_mode) or not only_mine(status):
-                    return None, ""
-                name, outcome, printed = json.load(stream)
-        except (OSError, ValueError, TypeError):
-            return None, ""
-        known = name == file.name and outcome in get_args(Memory)
-        return (outcome, str(printed)) if known else (None, "")
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            if stat.S_ISREG((status := file.lstat()).st_mode) and only_mine(status):
+                name, outcome, printed = json.loads(file.read_text("utf-8"))
+                if name == file.name and outcome in get_args(Memory):
+                    return outcome, str(printed)
+        return None, ""
 
     def limit(self, known: Memory | None) -> float:
         """Seconds that a compilation may take."""

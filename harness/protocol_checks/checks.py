@@ -33,7 +33,7 @@ from harness.workers import wire
 from harness.workers.host_process import load
 from harness.workers.hosts import Ended, Host, HostSpec
 from harness.workers.outcomes import Crashed
-from harness.workers.temporary_directories import saved_vocabulary
+from harness.workers.temporary_directories import memory_file, saved_vocabulary
 
 if TYPE_CHECKING:
     from harness.engines.specs import EngineSpec
@@ -167,11 +167,13 @@ class NotBegun(LookupError):
 class EngineHost:
     """One engine in its host, opened again when that has ended."""
 
-    def __init__(self, spec: EngineSpec, settings: Settings, directory: Path) -> None:
+    def __init__(
+        self, spec: EngineSpec, settings: Settings, vocabulary: Path, bookmark: Path
+    ) -> None:
         self.spec, self.version = spec, spec.version or ""
         self._settings = settings
-        self._files = {name: str(directory / name) for name in ("vocabulary", "bookmark")}
-        self._bookmark = Bookmark(directory / "bookmark")
+        self._files = {"vocabulary": str(vocabulary), "bookmark": str(bookmark)}
+        self._bookmark = Bookmark(bookmark)
         self._case: dict[str, Any] | None = None
         service = "harness.protocol_checks.checks:CheckService"
         memory = settings.memory
@@ -265,7 +267,8 @@ def hosted(spec: EngineSpec, settings: Settings) -> Iterator[EngineHost]:
     """An engine that can be tried."""
     with (
         saved_vocabulary(settings.vocabulary) as file,
-        contextlib.closing(EngineHost(spec, settings, file.parent)) as host,
+        memory_file() as bookmark,
+        contextlib.closing(EngineHost(spec, settings, file, bookmark)) as host,
     ):
         yield host
 

@@ -74,9 +74,14 @@ def short_base() -> Path:
 
 
 @contextlib.contextmanager
-def saved_vocabulary(vocabulary: Vocabulary) -> Iterator[Path]:
-    """A file in memory that hosts can read the vocabulary from, for the time being."""
-    with os.fdopen(os.memfd_create("vocabulary"), "wb") as file:
-        file.write(vocabulary.saved())
+def memory_file(content: bytes = b"") -> Iterator[Path]:
+    """A file in memory that hosts can open, for the time being."""
+    with os.fdopen(os.memfd_create("content"), "wb") as file:
+        file.write(content)
         file.flush()
         yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+
+
+def saved_vocabulary(vocabulary: Vocabulary) -> contextlib.AbstractContextManager[Path]:
+    """A file that hosts can read the vocabulary from, for the time being."""
+    return memory_file(vocabulary.saved())

@@ -133,7 +133,4 @@ def test_it_is_never_installed_from_the_index(monkeypatch, spec):
     with pytest.raises(UsageError, match="is not installed") as found:
         provide(parse_spec(spec))
     assert "another package of this name" in str(found.value.hint)
-
-
-def test_the_list_of_engines_tells_that_it_was_never_run():
     assert "never run" in listed_engines()["dotjson"]["remark"]

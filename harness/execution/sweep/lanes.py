@@ -24,7 +24,7 @@ from typing import Any, cast
 from harness.directories import SLOW_SCHEMAS, slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import installed, run_with
+from harness.execution.bench import Executor, installed, run_with
 from harness.execution.dispatch import Death, LaneHandle, LaneStarter
 from harness.execution.lanes import GIB, Lane, LaneSettings, attend, panel_bytes
 from harness.execution.request import SweepRequest
@@ -59,62 +59,60 @@ def sweep(request: SweepRequest) -> RunDirectory:
 
     def run() -> Path:
         import_ray(local=request.address is None)  # where it is missing, say so first
-        return run_with(RayLanes(request), request.bench, prefix="sweep-").path
+        return run_with(ray_lanes(request), request.bench, prefix="sweep-").path
 
     return open_run(apart(run), trust=True, largest=math.inf)
 
 
-class RayLanes:
+def ray_lanes(request: SweepRequest) -> Executor:
     """Lanes in Ray actors: what `harness.execution.bench.local_lanes` is for one machine."""
 
-    def __init__(self, request: SweepRequest) -> None:
-        self.request = request
-
     @contextlib.contextmanager
-    def __call__(
-        self, settings: LaneSettings, cases: int, say: Callable[[str], None]
+    def lanes(
+        settings: LaneSettings, cases: int, say: Callable[[str], None]
     ) -> Iterator[tuple[LaneStarter, int]]:
-        """See `harness.execution.bench.Executor`; the cluster is up for the time being."""
-        address, nodes = self.request.address, self.request.nodes or 1
+        address, nodes = request.address, request.nodes or 1
         up = local_cluster(nodes) if address is None else existing_cluster(address)
         with up as cluster:
-            settings, needs = self._ahead(settings, cluster)
-            count = self._counted(cluster, needs, say)
-            starter = LaneActors(cluster, settings, needs)
+            ahead, needs = _ahead(request, settings, cluster)
+            count = _counted(request, cluster, needs, say)
+            starter = LaneActors(cluster, replace(settings, ahead=ahead), needs)
             yield starter, max(1, min(count, cases))
             for line in starter.summary():
                 say(line)
 
-    def _ahead(self, settings: LaneSettings, cluster: Cluster) -> tuple[LaneSettings, LaneNeeds]:
-        """Whether lanes compile a case ahead: by default where that costs no lane its memory."""
-        ahead, declared = self.request.bench.ahead, self.request.lane_memory
+    return lanes
 
-        def needs(ahead: int) -> LaneNeeds:
-            memory = declared or panel_bytes(len(settings.specs), 1 + ahead)
-            return LaneNeeds(self.request.lane_cpus, memory)
 
-        if ahead is None:
-            room = cluster.carries(needs(0))
-            ahead = int(cluster.carries(needs(1)) >= min(self.request.bench.lanes or room, room))
-        return replace(settings, ahead=ahead), needs(ahead)
+def _ahead(
+    request: SweepRequest, settings: LaneSettings, cluster: Cluster
+) -> tuple[int, LaneNeeds]:
+    """How many cases lanes compile ahead: by default one where that costs no lane its memory."""
+    ahead, wanted = request.bench.ahead, request.bench.lanes
+    memory = [request.lane_memory or panel_bytes(len(settings.specs), 1 + one) for one in range(9)]
+    if ahead is None:
+        with_none, with_one = (
+            cluster.carries(LaneNeeds(request.lane_cpus, one)) for one in memory[:2]
+        )
+        ahead = int(with_one >= min(wanted or with_none, with_none))
+    return ahead, LaneNeeds(request.lane_cpus, memory[ahead])
 
-    def _counted(self, cluster: Cluster, needs: LaneNeeds, say: Callable[[str], None]) -> int:
-        """How many lanes to start.
 
-        Raises:
-            UsageError: There is no room for any.
-        """
-        room, wanted = cluster.carries(needs), self.request.bench.lanes
-        if room == 0 and (cluster.local or wanted is None):
-            raise UsageError(
-                f"no node has {needs.cpus:g} processors and {needs.memory / GIB:.1f} GiB of memory"
-                " for a lane",
-                "declare less with --lane-cpus and --lane-memory",
-            )
-        if cluster.local and wanted is not None and wanted > room:
-            say(f"there is room for {room} of {wanted} lanes; see --lane-cpus")
-            return room
-        return wanted or room
+def _counted(
+    request: SweepRequest, cluster: Cluster, needs: LaneNeeds, say: Callable[[str], None]
+) -> int:
+    """How many lanes to start; a UsageError where there is no room for any."""
+    room, wanted = cluster.carries(needs), request.bench.lanes
+    if room == 0 and (cluster.local or wanted is None):
+        raise UsageError(
+            f"no node has {needs.cpus:g} processors and {needs.memory / GIB:.1f} GiB of memory"
+            " for a lane",
+            "declare less with --lane-cpus and --lane-memory",
+        )
+    if cluster.local and wanted is not None and wanted > room:
+        say(f"there is room for {room} of {wanted} lanes; see --lane-cpus")
+        return room
+    return wanted or room
 
 
 @dataclass(frozen=True)
@@ -311,8 +309,8 @@ def _lane(order: LaneOrder, vocabulary_path: str) -> Lane:
     settings = order.settings
     specs = provide_all([replace(one, interpreter=sys.executable) for one in settings.specs])
     slow = settings.slow_schemas or str(slow_schemas_directory())
-    paths = {"vocabulary_path": vocabulary_path, "slow_schemas": slow}
-    return Lane(replace(settings, specs=tuple(specs), **paths))
+    settings = replace(settings, specs=tuple(specs), slow_schemas=slow)
+    return Lane(replace(settings, vocabulary_path=vocabulary_path))
 
 
 def _travelling(settings: LaneSettings) -> LaneSettings:
