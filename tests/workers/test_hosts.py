@@ -78,23 +78,23 @@ class TestAnswers:
 
 class TestDeaths:
     @pytest.mark.parametrize(
-        ("what", "outcome"),
+        ("asked", "outcome"),
         [
-            ("segfault", Crashed("died of SIGSEGV", signal="SIGSEGV")),
-            ("abort", Crashed("died of SIGABRT", signal="SIGABRT")),
-            ("leave", Crashed("left with exit code 3")),
+            ({"do": "segfault"}, Crashed("died of SIGSEGV", signal="SIGSEGV")),
+            ({"do": "abort"}, Crashed("died of SIGABRT", signal="SIGABRT")),
+            ({"do": "leave"}, Crashed("left with exit code 3")),
+            ({"do": "kill_itself", "signal": 9}, Crashed("died of SIGKILL", signal="SIGKILL")),
+            ({"do": "kill_itself", "signal": 40}, Crashed("died of signal 40", "signal 40")),
         ],
     )
-    def test_of_its_own(self, host, what, outcome):
-        assert host.request({"do": what}) == outcome
+    def test_of_its_own(self, host, asked, outcome):
+        before = host.request({"do": "pid"}).head["pid"]
+        assert host.request(asked) == outcome
         assert not host.running
+        assert gone_soon(before)
         assert host.request({"do": "echo"}) == outcome, "a dead host goes on saying why"
-
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGILL, signal.SIGRTMIN + 1])
-    def test_of_any_signal(self, host, number):
-        answer = host.request({"do": "kill_itself", "signal": int(number)})
-        name = {signal.SIGKILL: "SIGKILL", signal.SIGILL: "SIGILL"}.get(number, f"signal {number}")
-        assert answer == Crashed(f"died of {name}", signal=name)
+        assert host.start() is None
+        assert host.request({"do": "pid"}).head["pid"] != before, "it is as new"
 
     @pytest.mark.parametrize(
         ("what", "limit", "outcome"),
@@ -111,8 +111,10 @@ class TestDeaths:
         ],
     )
     def test_of_a_limit(self, host, what, limit, outcome):
+        before = host.request({"do": "pid"}).head["pid"]
         assert host.request({"do": what}, limit=limit) == outcome
         assert not host.running
+        assert gone_soon(before)
 
     def test_of_the_memory_limit_that_nobody_saw_broken(self, host):
         host.submit({"do": "eat_for_a_moment"}, {}, limit=60.0)
@@ -131,15 +133,6 @@ class TestDeaths:
         assert answer == Crashed("died of SIGSEGV", signal="SIGSEGV")
         assert gone_soon(int(host.output())), "the child ends with its parent"
 
-    @pytest.mark.parametrize("what", ["segfault", "spin", "eat", "raise_memory_error"])
-    def test_a_host_is_as_new_when_it_is_started_again(self, host, what):
-        before = host.request({"do": "pid"}).head["pid"]
-        host.request({"do": what}, limit=0.1 if what == "spin" else 60.0)
-        assert gone_soon(before)
-        assert host.start() is None
-        assert host.running
-        assert host.request({"do": "pid"}).head["pid"] != before
-
 
 class TestTheChannel:
     def test_is_not_where_a_process_writes_by_habit(self, host):
@@ -147,8 +140,9 @@ class TestTheChannel:
         assert isinstance(host.request({"do": "write_everywhere"}), wire.Message)
         assert host.request({"do": "pid"}).head["pid"] == pid
 
-    @pytest.mark.parametrize("hang", [False, True])
-    @pytest.mark.parametrize("text", ["x", "a warning\n", "\0" * 64, "x" * (1 << 16)])
+    @pytest.mark.parametrize(
+        ("text", "hang"), [("x", True), ("\0" * 64, False), ("x" * 65536, True)]
+    )
     def test_what_an_engine_writes_into_it_is_held_against_the_engine(self, host, text, hang):
         asked = {"do": "write_into_the_channel", "text": text, "hang": hang}
         began = time.monotonic()
@@ -210,34 +204,23 @@ class TestExceptions:
 
 class TestStarting:
     @pytest.mark.parametrize(
-        ("service", "changes", "outcome"),
+        ("changes", "outcome", "message"),
         [
-            ("RaisesAtStart", {}, Crashed("RuntimeError: cannot be made")),
-            ("DiesAtStart", {}, Crashed("died of SIGABRT", signal="SIGABRT")),
-            ("HangsAtStart", {"start_seconds": 1.0}, TimedOut("over the limit of 1 s")),
-            ("Obedient", {"memory": 1 << 20}, OutOfMemory("over the memory limit of 1 MiB")),
+            ({"service": "RaisesAtStart"}, Crashed, "RuntimeError: cannot be made"),
+            ({"service": "DiesAtStart"}, Crashed, "died of SIGABRT"),
+            ({"service": "HangsAtStart", "start_seconds": 1.0}, TimedOut, "over the limit of 1 s"),
+            ({"memory": 1 << 20}, OutOfMemory, "over the memory limit of 1 MiB"),
+            ({"service": "Missing"}, Crashed, "has no attribute 'Missing'"),
+            ({"service": ""}, Crashed, "is not of the form module:attribute"),
+            ({"interpreter": "/no/such/python"}, Crashed, "/no/such/python"),
         ],
     )
-    def test_that_fails_is_told(self, service, changes, outcome):
-        host = make(service, **changes)
-        assert host.start() == outcome
-        host.close()
-
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"service": "Missing"}, "has no attribute 'Missing'"),
-            ({"service": ""}, "is not of the form module:attribute"),
-            ({"interpreter": "/no/such/python"}, "/no/such/python"),
-        ],
-    )
-    def test_what_is_not_there(self, changes, message):
+    def test_that_fails_is_told(self, changes, outcome, message):
         host = make(**changes)
         answer = host.start()
-        assert isinstance(answer, Crashed)
+        assert isinstance(answer, outcome)
         assert message in answer.message
-        if "interpreter" in changes:
-            assert not host.running
+        assert not host.running or "service" in changes
         host.close()
 
     def test_modules_come_from_the_given_directories_and_never_from_the_working_one(
@@ -255,17 +238,10 @@ class TestStarting:
         friend = Host(HostSpec("host", "mine:Service", paths=(str(there),)))
         assert friend.start() is None
         assert friend.output() == "there\n"
+        monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{here}")
+        assert stranger.start() is None, "the user's own interpreter finds it, too"
         stranger.close()
         friend.close()
-
-    def test_modules_are_found_where_the_users_own_interpreter_finds_them(
-        self, tmp_path, monkeypatch
-    ):
-        (tmp_path / "mine.py").write_text("class Service:\n    handle = None\n")
-        monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{tmp_path}")
-        host = Host(HostSpec("host", "mine:Service"))
-        assert host.start() is None
-        host.close()
 
 
 class TestLimits:
@@ -288,19 +264,14 @@ class TestLimits:
 
 
 class TestOutput:
-    def test_is_kept_and_reaches_nobody_else(self, host, capfd):
-        host.request({"do": "say", "text": "hello"})
+    @pytest.mark.parametrize("what", ["say", "say_and_die"])
+    def test_is_kept_and_reaches_nobody_else(self, host, what, capfd):
+        host.request({"do": what, "text": "hello"})
         assert capfd.readouterr() == ("", "")
         said = host.output()
         for stream in ("stdout", "stderr", "descriptor 1", "descriptor 2"):
             assert f"hello on {stream}\n" in said
-
-    def test_of_a_host_that_died_is_there(self, host):
-        host.request({"do": "say_and_die", "text": "last words"})
-        said = host.output()
-        for stream in ("stdout", "stderr", "descriptor 1", "descriptor 2"):
-            assert f"last words on {stream}\n" in said
-        assert host.start() is None
+        assert host.running or host.start() is None
         host.request({"do": "say", "text": "born again"})
         assert host.output().startswith("born again")
 
@@ -335,6 +306,17 @@ class TestSeveral:
         other.close()
 
 
+def coordinator(path, work):
+    """A process with a host, which it starts itself and whose number it prints by `tell`."""
+    program = (
+        "from harness.workers.hosts import Host, HostSpec\n"
+        f"host = Host(HostSpec('host', 'tests.services:Obedient', paths=({str(path)!r},)))\n"
+        f"tell = lambda: print(host._process.pid, flush=True)\n{work}\n"
+    )
+    command, root = [sys.executable, "-c", program], Path(__file__).parents[2]
+    return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+
+
 class TestEnds:
     def test_what_was_stopped_does_not_answer(self, host):
         host.stop()
@@ -351,22 +333,12 @@ class TestEnds:
         host.stop()
         assert killed == []
 
-    @pytest.mark.parametrize("what", ["sleep", "spin"])
-    def test_a_host_dies_with_its_coordinator(self, what):
-        program = (
-            "from harness.workers.hosts import Host, HostSpec\n"
-            "host = Host(HostSpec('host', 'tests.services:Obedient'))\n"
-            "host.start()\n"
-            "print(host.request({'do': 'pid'}).head['pid'], flush=True)\n"
-            f"host.request({{'do': {what!r}}}, limit=3600)\n"
-        )
-        root = Path(__file__).parents[2]
-        with subprocess.Popen(
-            [sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, text=True
-        ) as coordinator:
-            pid = int(coordinator.stdout.readline())
+    def test_a_host_dies_with_its_coordinator(self):
+        work = "host.start(); tell(); host.request({'do': 'spin'}, limit=3600)"
+        with coordinator("", work) as process:
+            pid = int(process.stdout.readline())
             assert alive(pid)
-            coordinator.kill()
+            process.kill()
         assert gone_soon(pid)
 
     @pytest.mark.parametrize("clean", [False, True], ids=["same environment", "another one"])
@@ -391,20 +363,10 @@ class TestEnds:
         (tmp_path / "numpy.py").write_text(
             f"import time; open({str(tmp_path / 'there')!r}, 'x'); time.sleep(60)"
         )
-        program = (
-            "from harness.workers.hosts import Host, HostSpec\n"
-            f"host = Host(HostSpec('host', 'tests.services:Obedient', paths=({str(tmp_path)!r},)))\n"
-            "host.launch()\n"
-            "print(host._process.pid, flush=True)\n"
-            "host._process.wait()\n"
-        )
-        root = Path(__file__).parents[2]
-        with subprocess.Popen(
-            [sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, text=True
-        ) as coordinator:
-            pid = int(coordinator.stdout.readline())
+        with coordinator(tmp_path, "host.launch(); tell(); host._process.wait()") as process:
+            pid = int(process.stdout.readline())
             until((tmp_path / "there").exists)
-            coordinator.kill()
+            process.kill()
         assert gone_soon(pid)
 
     def test_one_whose_coordinator_is_gone_already_ends_at_once(self):
