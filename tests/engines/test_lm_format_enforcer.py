@@ -151,16 +151,12 @@ class TestExceptions:
 def test_limits(options, most_spaces, most_items, monkeypatch):
     monkeypatch.setenv("LMFE_MAX_CONSECUTIVE_WHITESPACES", "1")
     options = complete_options(LMFormatEnforcerEngine.OPTIONS, options)
+    with pytest.raises(UsageError, match="whitespaces is auto or a number, not 'few'"):
+        LMFormatEnforcerEngine(VOCABULARY, {**options, "whitespaces": "few"})
     matcher = LMFormatEnforcerEngine(VOCABULARY, options).compile('{"type": "array"}')
     assert matcher.follow(b"[" + b" " * 40) == 1 + most_spaces
     items = b"[1" + b",1" * 39
     assert matcher.follow(items) == min(len(items), 2 * most_items)
-
-
-def test_a_limit_is_a_number():
-    options = complete_options(LMFormatEnforcerEngine.OPTIONS, {"whitespaces": "few"})
-    with pytest.raises(UsageError, match="whitespaces is auto or a number, not 'few'"):
-        LMFormatEnforcerEngine(VOCABULARY, options)
 
 
 def test_members_may_have_to_come_in_order(engine):

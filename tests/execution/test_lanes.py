@@ -96,9 +96,6 @@ def test_one_runner_takes_one_case_at_a_time(run, lane_of):
     log = []
     assert served(lane_of(Runner(log)), run, named("a-2", "b-0")) == ["a-2", "b-0"]
     assert log == ["begin a-2", "finish a-2", "begin b-0", "finish b-0"]
-
-
-def test_no_case_at_all(run, lane_of):
     assert served(lane_of(Runner([]), Runner([])), run, []) == []
 
 
