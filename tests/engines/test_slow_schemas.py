@@ -41,19 +41,13 @@ def test_a_success_is_remembered_when_it_came_near_the_limit(tmp_path, seconds, 
 
 
 @pytest.mark.parametrize("content", [b"", b"no such outcome\n", b"\xff\xfe"])
-def test_a_damaged_memory_is_no_memory(tmp_path, content):
-    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
-    (file,) = (one for one in tmp_path.rglob("*") if one.is_file())
-    file.write_bytes(content)
-    assert slow(tmp_path).recall(ENGINE, "{}") == NOTHING
-
-
-def test_a_memory_that_somebody_moved_to_another_schema_is_no_memory(tmp_path):
+def test_a_memory_that_is_damaged_or_of_another_schema_is_no_memory(tmp_path, content):
     memory = slow(tmp_path)
-    memory.keep(ENGINE, "{}", "timed_out", 10.0)
-    memory.keep(ENGINE, "true", "compiled", 9.0)
+    for schema, outcome in (("{}", "timed_out"), ("true", "compiled")):
+        memory.keep(ENGINE, schema, outcome, 9.0)
     memory._file(ENGINE, "{}").rename(memory._file(ENGINE, "true"))
-    assert memory.recall(ENGINE, "true") == NOTHING
+    memory._file(ENGINE, "{}").write_bytes(content)
+    assert memory.recall(ENGINE, "true") == memory.recall(ENGINE, "{}") == NOTHING
     assert memory.limit("compiled") > memory.limit(None) == 10.0, "what compiled has more time"
 
 

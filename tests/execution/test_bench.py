@@ -152,10 +152,8 @@ class TestInterrupted:
     @pytest.mark.parametrize(
         ("moment", "number"),
         [
-            ("starting", signal.SIGINT),
             ("starting", signal.SIGTERM),
             ("working", signal.SIGINT),
-            ("working", signal.SIGTERM),
             ("working", signal.SIGHUP),
         ],
     )
