@@ -13,7 +13,7 @@ from harness.engines.specs import with_version
 from harness.inputs.vocabulary import Vocabulary
 from harness.printable import printable
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, named_engines
-from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, TRAP, WALK
+from harness.verdict_kinds import COSTLY, INVALID_VALUE, LOST_VALUE, TRAP, WALK
 
 WIDTH = 80
 """Of lines that are told."""
@@ -26,7 +26,7 @@ _WORDS = {
     LOST_VALUE: "cannot write a valid value",
     TRAP: "leads to where a valid value cannot be written any more",
 }
-"""Effects that are told, the worst first."""
+"""What is told of an effect."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def case_news(
     for evidence, name in VERDICT_TABLES.items():
         if rows.count(name):
             table = rows.table(name)
-            costly = pc.is_in(table["effect"].cast(pa.string()), pa.array(list(_WORDS)))
+            costly = pc.is_in(table["effect"].cast(pa.string()), pa.array(COSTLY))
             table = table.filter(costly)
             pairs = (table[column].to_pylist() for column in ("engine", "effect"))
             for engine, effect in set(zip(*pairs, strict=True)):
@@ -80,7 +80,7 @@ def _in_words(
 ) -> Iterator[str]:
     """The worst of some proofs, of these the one that is shortest to read."""
     texts = _texts(rows, proofs, vocabulary)
-    worst = min(proofs, key=lambda one: list(_WORDS).index(one["effect"]))["effect"]
+    worst = min((one["effect"] for one in proofs), key=COSTLY.index)
     number = min(
         (number for number, one in enumerate(proofs) if one["effect"] == worst),
         key=lambda number: sum(map(len, texts[number])),
