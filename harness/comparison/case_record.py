@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.comparison.disputes import Dispute
 from harness.comparison.lookahead import Arrived
@@ -16,8 +14,6 @@ from harness.comparison.walk import Position
 from harness.inputs.cases import Case
 from harness.runs.tables import Rows, Words
 from harness.workers.outcomes import Compiled, Crashed, Outcome
-
-_Ints = npt.NDArray[np.int64]
 
 
 class CaseNotes:
@@ -32,25 +28,21 @@ class CaseNotes:
         self._names = names
         self._output = output
         self._disputed = 0
-        self._places: list[dict[str, Any]] = []
-        self._arrivals: list[tuple[int, int, tuple[int, ...], _Ints, _Ints]] = []
         self._costs: dict[tuple[str, str], float] = {}
 
     @property
     def walked(self) -> bool:
         """Whether any position was come to."""
-        return bool(self._places)
+        return bool(self.rows.count("positions"))
 
-    def mark(self) -> tuple[Mapping[str, int], int, int, int]:
+    def mark(self) -> tuple[Mapping[str, int], int]:
         """What is noted now, for `back_to`."""
-        return self.rows.mark(), len(self._places), len(self._arrivals), self._disputed
+        return self.rows.mark(), self._disputed
 
-    def back_to(self, mark: tuple[Mapping[str, int], int, int, int]) -> None:
+    def back_to(self, mark: tuple[Mapping[str, int], int]) -> None:
         """Take back what was noted after a mark."""
-        rows, places, arrivals, self._disputed = mark
+        rows, self._disputed = mark
         self.rows.back_to(rows)
-        del self._places[places:]
-        del self._arrivals[arrivals:]
 
     def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
         """How compilation went in every engine."""
@@ -78,7 +70,12 @@ class CaseNotes:
 
     def arrived(self, walk: int, position: Position, here: Arrived) -> None:
         """What the engines needed to come to one position, and how much each allows there."""
-        self._arrivals.append((walk, position.number, here.engines, here.allowed, here.times))
+        count = len(here.engines)
+        of = {"case": self._case.id, "walk": walk, "position": position.number}
+        of |= {"engine": Words(np.array(here.engines), self._names)}
+        self.rows.extend("masks", count, **of, allowed=here.allowed)
+        mask_ns, consume_ns = here.times.T
+        self.rows.extend("timings", count, **of, mask_ns=mask_ns, consume_ns=consume_ns)
 
     def position(
         self,
@@ -92,17 +89,17 @@ class CaseNotes:
         """One position, and the disputes at it."""
         total = sum(len(dispute.tokens) for dispute in disputes if dispute.is_among_engines)
         self._disputed += total
-        self._places.append(
-            {
-                "walk": walk,
-                "position": position.number,
-                "offset": position.offset,
-                "token": -1 if token is None else token,
-                "canonical": canonical,
-                "place": place,
-                "judged": _as_set(position.engines),
-                "disputed_tokens": total,
-            }
+        self.rows.add(
+            "positions",
+            case=self._case.id,
+            walk=walk,
+            position=position.number,
+            offset=position.offset,
+            token=-1 if token is None else token,
+            canonical=canonical,
+            place=place,
+            judged=_as_set(position.engines),
+            disputed_tokens=total,
         )
         for number, dispute in enumerate(disputes):
             self.rows.add(
@@ -118,23 +115,6 @@ class CaseNotes:
                 census=len(dispute.always_resolved),
             )
 
-    def _add_places(self) -> None:
-        """Add the rows of all positions, which are many and alike."""
-        if not self._places:
-            return
-        columns = {name: [one[name] for one in self._places] for name in self._places[0]}
-        self.rows.extend("positions", len(self._places), case=self._case.id, **columns)
-        counts = [len(engines) for _, _, engines, _, _ in self._arrivals]
-        places = np.array([(walk, number) for walk, number, _, _, _ in self._arrivals])
-        walks, numbers = np.repeat(places, counts, axis=0).T
-        codes = np.array([one for _, _, engines, _, _ in self._arrivals for one in engines])
-        of = {"case": self._case.id, "walk": walks, "position": numbers}
-        of |= {"engine": Words(codes, self._names)}
-        allowed = np.concatenate([allowed for _, _, _, allowed, _ in self._arrivals])
-        self.rows.extend("masks", len(codes), **of, allowed=allowed)
-        mask_ns, consume_ns = np.concatenate([times for *_, times in self._arrivals]).T
-        self.rows.extend("timings", len(codes), **of, mask_ns=mask_ns, consume_ns=consume_ns)
-
     def finish(
         self,
         status: str,
@@ -146,7 +126,6 @@ class CaseNotes:
         generated: bool = False,
     ) -> None:
         """What became of the case as a whole; `generated` says so of the references."""
-        self._add_places()
         self.rows.add(
             "cases",
             case=self._case.id,
