@@ -242,7 +242,7 @@ class CaseWalk:
         """Note what was proven; the engines whose masks are others when asked again, or fail."""
         verdicts = judge(findings)
         self.proofs.verdicts(self.number, position, disputes, findings, verdicts)
-        return ask_again(self.run.tools.panel, position, findings, verdicts)
+        return ask_again(self.run.tools.panel, position, verdicts)
 
     def _note_step(self, position: Position, token: int, here: Arrived) -> None:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""

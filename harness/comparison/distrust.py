@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.comparison.attempts import ViolationWitness
-from harness.comparison.findings import Findings, Verdicts, charged
+from harness.comparison.findings import Verdicts, charged
+from harness.comparison.findings_store import ViolationWitness
 from harness.comparison.walk import Position
 from harness.engines.panel import Panel
 from harness.engines.requests import AskAgain
@@ -42,15 +42,12 @@ class Distrusted(Exception):
         return self.failure.status in EXCLUDING
 
 
-def ask_again(
-    panel: Panel, position: Position, findings: Findings, verdicts: Verdicts
-) -> dict[int, Failure]:
+def ask_again(panel: Panel, position: Position, verdicts: Verdicts) -> dict[int, Failure]:
     """The engines, of those proven to be wrong, that say otherwise when asked again, or fail."""
     asks = {}
-    for row, tokens in charged(findings, verdicts).items():
-        some = np.unique(np.array(tokens, dtype=np.int32))
-        allowed = np.array([allows(position.masks[row], token) for token in some.tolist()])
-        asks[position.engines[row]] = AskAgain(some, allowed, at=position.number)
+    for row, tokens in charged(verdicts).items():
+        allowed = np.array([allows(position.masks[row], token) for token in tokens.tolist()])
+        asks[position.engines[row]] = AskAgain(tokens, allowed, at=position.number)
     return _failures(panel, asks)
 
 

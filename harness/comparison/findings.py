@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.validators.judge import UNDECIDED, Ruling
-from harness.verdict_kinds import MAIN_KINDS, OPEN, WRONG_BITS
+from harness.verdict_kinds import ERRORS, KINDS, MAIN_KINDS
 from harness.workers.outcomes import ADAPTER_FAULTS
 
 
@@ -81,7 +81,7 @@ class Flaw:
     Attributes:
         completion: What the engine was led through after the token; -1 for nothing.
         reason: What sets it apart from others of its kind; mostly empty.
-        accepter: The engine (by row) that has a valid completion, -1 where none is needed.
+        accepter: The engine (by row) that has a valid completion; -1 where none is needed.
     """
 
     row: int
@@ -164,24 +164,36 @@ class Findings:
         return self.evidence[int(self.evidence_number[row, column])]
 
 
-CODES: Final = ("", *dict.fromkeys((*MAIN_KINDS.values(), *OPEN, *WRONG_BITS)))
-"""What `Verdicts.kind` refers to: the kinds that follow from completions. A `Flaw` has others."""
-_NONE, _ACCEPTED, _REJECTED, _CONTESTED, _UNRESOLVED, _NEVER_STOPS, _TOO_EARLY = range(len(CODES))
+CODES: Final = ("", *KINDS)
+"""What `Verdicts.kind` refers to."""
+_NONE, _ACCEPTED, _REJECTED, _CONTESTED, _UNRESOLVED, _NEVER_STOPS, _TOO_EARLY = map(
+    CODES.index,
+    ("", *MAIN_KINDS.values(), "contested", "unresolved", "never_stops", "stops_too_early"),
+)
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What completions prove about engines (rows) and disputed tokens (columns), shapes ``(v,)``.
+    """What is proven about engines (rows) and tokens, shapes ``(v,)``.
 
-    By token, then by engine. `kind` is an index into `CODES`; `accepter` is the row of the engine
-    that allowed the completion, an index into the findings'; both are -1 without one.
+    First what completions prove of disputed tokens, by token, then by engine; then each `Flaw`,
+    whose `column` is -1. `kind` is an index into `CODES`; `accepter` is the row of the engine that
+    allowed the completion, an index into the findings'; both are -1 without one. `reason` says why
+    a verdict is open, or sets it apart from others of its kind.
     """
 
     row: npt.NDArray[np.int64]
     column: npt.NDArray[np.int64]
+    token: npt.NDArray[np.int32]
     kind: npt.NDArray[np.int8]
     accepter: npt.NDArray[np.int64]
     completion: npt.NDArray[np.int32]
+    reason: Sequence[str]
+
+    def of_entry(self, values: npt.NDArray[Any], otherwise: int) -> npt.NDArray[Any]:
+        """What an array of the findings, shape ``(e, n)``, has of each; of flaws `otherwise`."""
+        padded = np.pad(values, ((0, 0), (0, 1)), constant_values=otherwise)
+        return np.asarray(padded[self.row, self.column])
 
 
 def judge(findings: Findings) -> Verdicts:
@@ -213,7 +225,35 @@ def judge(findings: Findings) -> Verdicts:
     rejected = (of == _REJECTED) | (of == _NEVER_STOPS)
     accepter = np.where(rejected, first[column], row)
     completion = findings.completion[accepter, column]
-    return Verdicts(row, column, of, np.where(completion >= 0, accepter, -1), completion)
+    accepter = np.where(completion >= 0, accepter, -1)
+    reason = [""] * len(of)
+    for at in np.flatnonzero((of == _CONTESTED) | (of == _UNRESOLVED)).tolist():
+        reason[at] = reason_of(findings, int(row[at]), int(column[at]))
+    flaws = _distinct(findings.flaws)
+
+    def joined(array: npt.NDArray[Any], more: Sequence[int]) -> npt.NDArray[Any]:
+        return np.concatenate([array, np.asarray(more, dtype=array.dtype)])
+
+    return Verdicts(
+        joined(row, [one.row for one in flaws]),
+        joined(column, [-1 for _ in flaws]),
+        joined(findings.tokens[column], [one.token for one in flaws]),
+        joined(of, [CODES.index(one.kind) for one in flaws]),
+        joined(
+            accepter,
+            [one.row if one.accepter < 0 <= one.completion else one.accepter for one in flaws],
+        ),
+        joined(completion, [one.completion for one in flaws]),
+        [*reason, *(one.reason for one in flaws)],
+    )
+
+
+def _distinct(flaws: Sequence[Flaw]) -> list[Flaw]:
+    """The first of each kind by engine and token: several completions may show the same error."""
+    first: dict[tuple[int, int, str], Flaw] = {}
+    for flaw in flaws:
+        first.setdefault((flaw.row, flaw.token, flaw.kind), flaw)
+    return list(first.values())
 
 
 def witnessed(found: Verdicts) -> list[tuple[int, int]]:
@@ -221,7 +261,7 @@ def witnessed(found: Verdicts) -> list[tuple[int, int]]:
 
     Of each engine and completion only the first.
     """
-    proven = np.flatnonzero(found.completion >= 0)
+    proven = np.flatnonzero((found.completion >= 0) & (found.column >= 0))
     keys = found.accepter[proven] << 32 | found.completion[proven]
     first = proven[np.sort(np.unique(keys, return_index=True)[1])]
     return list(zip(found.accepter[first].tolist(), found.column[first].tolist(), strict=True))
@@ -242,16 +282,11 @@ def reason_of(findings: Findings, row: int, column: int) -> str:
     return status.name.lower()
 
 
-def charged(findings: Findings, found: Verdicts) -> dict[int, list[int]]:
+def charged(found: Verdicts) -> dict[int, npt.NDArray[np.int32]]:
     """The tokens at which engines (by row) are proven to be wrong."""
-    errors = np.isin(found.kind, [CODES.index(one) for one in WRONG_BITS])
-    tokens = findings.tokens[found.column[errors]].tolist()
-    out: dict[int, list[int]] = {}
-    for row, token in zip(found.row[errors].tolist(), tokens, strict=True):
-        out.setdefault(row, []).append(token)
-    for flaw in findings.flaws:
-        out.setdefault(flaw.row, []).append(flaw.token)
-    return out
+    errors = np.isin(found.kind, [CODES.index(one) for one in ERRORS])
+    rows = np.unique(found.row[errors]).tolist()
+    return {row: np.unique(found.token[errors & (found.row == row)]) for row in rows}
 
 
 def flawed(findings: Findings) -> npt.NDArray[np.bool_]:

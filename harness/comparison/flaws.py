@@ -19,8 +19,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from harness.comparison.attempts import Columns
 from harness.comparison.findings import Flaw, Status, flawed
+from harness.comparison.findings_store import Columns
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.walk import Position
 from harness.completion.rollout import LIMIT

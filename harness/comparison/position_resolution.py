@@ -17,16 +17,16 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.attempts import (
+from harness.comparison.findings import FAILED, Status, judge, rejections, witnessed
+from harness.comparison.findings_store import (
     AttemptLists,
     Attempts,
     Columns,
+    FindingsStore,
     RulingCache,
     ViolationWitness,
     by_row,
 )
-from harness.comparison.findings import FAILED, Status, judge, rejections, witnessed
-from harness.comparison.findings_store import FindingsStore
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.engines.panel import Panel
 from harness.engines.refused_byte import forced_token

@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.attempts import Attempts, Columns
 from harness.comparison.findings import Status
+from harness.comparison.findings_store import Attempts, Columns
 from harness.comparison.position_resolution import PositionResolution
 from harness.completion.continuations import Context
 from harness.completion.rollout import LIMIT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from harness.comparison.effects import (
     effect_of_acceptance,
 )
 from harness.comparison.fed_texts import FedText, TextVerdict, conclude
-from harness.comparison.findings import CODES, Findings, Flaw, Verdicts, reason_of
+from harness.comparison.findings import CODES, Findings, Verdicts
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.engines.text_probe import Probed
@@ -35,7 +35,6 @@ from harness.verdict_kinds import (
     DEAD_END,
     FALSE_ACCEPTANCE,
     INSTANCE,
-    OPEN,
     REAL,
     REJECTIONS,
 )
@@ -79,22 +78,16 @@ class VerdictNotes:
     ) -> None:
         """What was proven at one position, and the completions that prove it.
 
-        First what is proven of disputed tokens, then the errors of other kinds. `disputes` are
-        those that the findings are about, by their numbers at the position.
+        `disputes` are those that the findings are about, by their numbers at the position.
         """
-        flaws = list(_distinct(findings.flaws))
-        row, column = found.row, found.column
-        if not len(row) and not flaws:
+        if not len(found.row):
             return
-        kinds = list(dict.fromkeys([*CODES, *(flaw.kind for flaw in flaws)]))
-        kind = Words(_joined(found.kind, [kinds.index(flaw.kind) for flaw in flaws]), kinds)
-        tokens = _joined(findings.tokens[column], [flaw.token for flaw in flaws])
-        refused_at = _joined(findings.refused_at[row, column], [-1 for _ in flaws])
-        accepter = _joined(found.accepter, [_accepter(flaw) for flaw in flaws])
-        completion = _joined(found.completion, [flaw.completion for flaw in flaws])
-        ruled = _joined(findings.evidence_number[row, column], [0 for _ in flaws])
-        located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)
-        located[found.kind != CODES.index(FALSE_ACCEPTANCE.name)] = -1
+        tokens, accepter, completion = found.token, found.accepter, found.completion
+        kind = Words(found.kind, CODES)
+        refused_at = found.of_entry(findings.refused_at, -1)
+        ruled = found.of_entry(findings.evidence_number, 0)
+        located = np.where(found.of_entry(findings.elsewhere, 0), 0, 1).astype(np.int8)
+        located[(found.kind != CODES.index(FALSE_ACCEPTANCE.name)) | (found.column < 0)] = -1
         # the row after the last token's is of tokens that nobody disputes
         places = np.searchsorted(findings.tokens, tokens)
         places[~np.isin(tokens, findings.tokens)] = len(findings.tokens)
@@ -105,7 +98,7 @@ class VerdictNotes:
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
         reasons: list[GoverningKeyword | Ruling] = [*keywords, *evidence]
-        governed = np.isin(kind.codes, [kinds.index(one) for one in _GOVERNED])
+        governed = np.isin(found.kind, [CODES.index(one) for one in _GOVERNED])
         attributed = np.where(governed, governing, len(keywords) + ruled)
         details = Words(governing, [one.detail for one in keywords])
 
@@ -121,7 +114,6 @@ class VerdictNotes:
             format_alone, spellings = self._facts.of(
                 kind.tolist(), categories.tolist(), details.tolist(), each, text
             )
-        engines = [findings.engines[one] for one in (*row.tolist(), *(one.row for one in flaws))]
         effects = EffectColumns(len(tokens))
         written = len(position.text)
         for at, word in enumerate(kind.tolist() if self._effects else ()):
@@ -130,10 +122,10 @@ class VerdictNotes:
             if word == DEAD_END:
                 token = int(tokens[at])
                 consumed, size = (*consumed, token), written + len(self._vocabulary.tokens[token])
-                if accepter[at] in (-1, flaws[at - len(row)].row):
+                if accepter[at] in (-1, found.row[at]):
                     whole = b""
             fault = written + max(int(refused_at[at]), 0)
-            rejected = Rejected(engines[at], whole, consumed, size, fault)
+            rejected = Rejected(findings.engines[found.row[at]], whole, consumed, size, fault)
             reason = evidence[ruled[at]].reason
             self._note_effect(effects, at, word, reason, format_alone[at], rejected)
         names = ["", *map(self._name, findings.engines)]
@@ -148,9 +140,9 @@ class VerdictNotes:
             refused_at=refused_at,
             place=places_,
             always_resolved=always_resolved[places],
-            engine=Words(_joined(row, [flaw.row for flaw in flaws]) + 1, names),
+            engine=Words(found.row + 1, names),
             kind=kind,
-            reason=_coded([*_reasons(findings, found), *(flaw.reason for flaw in flaws)]),
+            reason=_coded(found.reason),
             accepter=Words(accepter + 1, names),
             completion=self._stored(findings, completion),
             only_challenger=_only_challenger(position, disputes, dispute, accepter),
@@ -159,7 +151,7 @@ class VerdictNotes:
             instance_pointer=Words(attributed, [one.instance_pointer for one in reasons]),
             category=categories,
             detail=details,
-            located=_joined(located, [-1 for _ in flaws]),
+            located=located,
             jsonschema=Words(ruled, [one.jsonschema for one in evidence]),
             jsonschema_rs=Words(ruled, [one.jsonschema_rs for one in evidence]),
             format_alone=np.array(format_alone, dtype=np.bool_),
@@ -383,26 +375,6 @@ def _coded(values: Sequence[str], which: npt.NDArray[np.int64] | None = None) ->
     return Words(codes if which is None else codes[which], list(words))
 
 
-def _joined(array: npt.NDArray[Any], more: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array with further values after it, its type kept."""
-    return np.concatenate([array, np.asarray(more, dtype=array.dtype)])
-
-
-def _accepter(flaw: Flaw) -> int:
-    """The engine (by row) that allows a flaw's completion, -1 without one."""
-    if flaw.accepter >= 0:
-        return flaw.accepter
-    return flaw.row if flaw.completion >= 0 else -1
-
-
-def _reasons(findings: Findings, found: Verdicts) -> list[str]:
-    """Why each verdict is contested or unresolved; empty for the others."""
-    reasons = [""] * len(found.row)
-    for at in np.flatnonzero(np.isin(found.kind, [CODES.index(kind) for kind in OPEN])).tolist():
-        reasons[at] = reason_of(findings, int(found.row[at]), int(found.column[at]))
-    return reasons
-
-
 def _only_challenger(
     position: Position,
     disputes: Mapping[int, Dispute],
@@ -416,14 +388,6 @@ def _only_challenger(
     by_all = [number for number, one in disputes.items() if not one.rejecters]
     alone = accepter == len(engines) if len(engines) < len(position.engines) else False
     return np.asarray(np.isin(dispute, by_all) | alone)
-
-
-def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
-    """The first of each kind by engine and token: several completions may show the same error."""
-    first: dict[tuple[int, int, str], Flaw] = {}
-    for flaw in flaws:
-        first.setdefault((flaw.row, flaw.token, flaw.kind), flaw)
-    return first.values()
 
 
 def _of_disputes(

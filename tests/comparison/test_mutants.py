@@ -548,7 +548,7 @@ MUTANTS = (
     ),
     Mutant(
         "the same error is noted as often as it is seen",
-        instead(verdict_record, "_distinct", lambda _: lambda found: found),
+        instead(findings, "_distinct", lambda _: lambda found: found),
         checks.check_every_error_has_one_witness,
     ),
     Mutant(
