@@ -31,11 +31,9 @@ class BudgetSpentError(Exception):
 
 
 class CaseBudget:
-    """The budget of the case that is being run.
+    """The budget of the case that is being run: processor time of this process and of the hosts.
 
-    Args:
-        seconds: Of processor time, of this process and of the hosts together.
-        hosts: Gives the seconds that the hosts have used since they exist.
+    `hosts` gives the seconds that the hosts have used since they exist.
     """
 
     def __init__(self, seconds: float, hosts: Callable[[], float]) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
-from harness.comparison.case_walk import MAX_FAILURES, CaseWalk
+from harness.comparison.case_walk import MAX_FAILURES, CaseWalk, Distrusted
 from harness.comparison.challenger import Challenges
-from harness.comparison.distrust import Distrusted
 from harness.comparison.effects import CaseEffects
 from harness.comparison.fed_texts import reference_problem
 from harness.comparison.flaws import Probes

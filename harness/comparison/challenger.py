@@ -60,11 +60,9 @@ class Challenge:
 
 @dataclass
 class Challenges:
-    """What the challenger does in one case.
+    """What the challenger does in one case; `cap` tokens are resolved per dispute, None: all.
 
-    Attributes:
-        cap: Tokens resolved per dispute; None resolves all. Of those that all engines forbid up to
-            half are chosen for their chance of being valid, the others are a uniform sample.
+    Of those that all engines forbid up to half are chosen for their chance of being valid.
     """
 
     cap: int | None
@@ -79,9 +77,7 @@ class Challenges:
     def at(self, position: Position, state: State, *, ends: bool) -> Challenge:
         """What the challenger disputes at a position.
 
-        Args:
-            ends: Whether the end of generation is disputed, too; False where what all engines say
-                of it is proven wrong already.
+        With `ends` the end of generation, too: what all say of it is not proven wrong already.
         """
         if self._known is None or self._known.reference != position.reference:
             self._known = Continuations(self.schema, position.reference, CLOSING_PLANS[:3])
@@ -118,9 +114,7 @@ class Challenges:
     ) -> Iterator[tuple[Dispute, PositionResolution, dict[int, Failure]]]:
         """What is proven in the disputes of a challenge, one after the other, and who failed.
 
-        Args:
-            down: What has ended engines at this position, by engine number.
-            stand_by: Brings the other engines to the position; called before one is asked.
+        `down` is what has ended engines at this position; `stand_by` brings the others to it.
         """
         failures = {
             engine: failed[-1]
@@ -226,12 +220,12 @@ def resolve_forbidden(resolution: PositionResolution, context: Context, probable
         number, texts = context.group(list(distinct))
         of = dict(zip(distinct, number.tolist(), strict=True))
         list_of[others] = [of[spaced(text)] for text in written]
-    lists = [[store.sketched(text) for text in one[:ATTEMPTS]] for one in texts]
+    lists = [[store.number(text, "reference") for text in one[:ATTEMPTS]] for one in texts]
     for column in np.flatnonzero(known).tolist():
         list_of[column] = len(lists)
-        lists.append([store.sketched(text) for text in probable[int(tokens[column])][:ATTEMPTS]])
+        likely = probable[int(tokens[column])][:ATTEMPTS]
+        lists.append([store.number(text, "reference") for text in likely])
     if ends.any():
         list_of[ends] = len(lists)
         lists.append([store.number(b"", "reference", ())])
     attempt(resolution, list_of, lists, ATTEMPTS)
-    store.spell_out()

@@ -22,10 +22,7 @@ from harness.validators.judge import Ruling
 class FedText:
     """One text as it is fed; what the validators say of it counts, not its label.
 
-    Attributes:
-        label: Of an instance what the case says of it, ``valid`` or ``invalid``; or
-            `harness.runs.tables.GENERATED`.
-        tokens: End of sequence last where it has an end.
+    `label` is ``valid`` or ``invalid``, as the case says, or `harness.runs.tables.GENERATED`.
     """
 
     label: str
@@ -38,12 +35,9 @@ class FedText:
 
 @dataclass(frozen=True)
 class TextVerdict:
-    """What one text proves about one engine.
+    """What one text proves about one engine; `reason` is why it is open.
 
-    Attributes:
-        reason: Why it is open, else empty.
-        token: The one that was refused, or -1.
-        refused_at: How many of its bytes the engine takes one by one; -1 where nobody asked.
+    `token` is the one that was refused, of which the engine takes `refused_at` bytes; or -1.
     """
 
     kind: str

@@ -78,10 +78,8 @@ NO_RULING: Final = Ruling(UNDECIDED, "")
 class Flaw:
     """An engine's error of another kind than a false acceptance or rejection.
 
-    Attributes:
-        completion: What the engine was led through after the token; -1 for nothing.
-        reason: What sets it apart from others of its kind; mostly empty.
-        accepter: The engine (by row) that has a valid completion; -1 where none is needed.
+    `completion` is what the engine was led through after the token, -1 for nothing; or that of
+    the `accepter`, where it takes another engine's valid one to prove the error.
     """
 
     row: int
@@ -97,19 +95,17 @@ class Findings:
     """One position's findings; rows are engines in the order of the position, columns tokens.
 
     Attributes:
-        engines: The engines judged at the position, shape ``(e,)``.
-        tokens: The tokens that were resolved, ascending, shape ``(n,)`` int32.
-        ends: Which of them end generation, shape ``(n,)`` bool.
-        can_end: Which engines allow any end of generation here, shape ``(e,)`` bool.
-        accepts: Which engine accepts which token, shape ``(e, n)`` bool.
-        status: `Status` values, shape ``(e, n)`` int8.
-        completion: Index into `completions`, -1 for none, shape ``(e, n)`` int32.
-        elsewhere: Whether an invalid completion fails at another place than the token, ``(e, n)``.
+        tokens: Those that were resolved, ascending, shape ``(n,)``.
+        ends: Which of them end generation, shape ``(n,)``.
+        can_end: Which engines allow any end of generation here, shape ``(e,)``.
+        status: `Status` values, shape ``(e, n)``, as all that follow.
+        completion: Index into `completions`, -1 for none.
+        elsewhere: Whether an invalid completion fails at another place than the token.
         evidence: What the validators said: distinct pieces, of which the first says nothing.
-        evidence_number: Index into `evidence`, shape ``(e, n)`` int32.
+        evidence_number: Index into `evidence`.
         refused_at: How many bytes of a token go before the one that an engine refuses which rejects
             it (see `harness.engines.refused_byte`), the whole length where it refuses only the
-            token; -1 where that is not known; shape ``(e, n)`` int32.
+            token; -1 where that is not known.
     """
 
     engines: tuple[int, ...]

@@ -9,7 +9,7 @@ which completions engines allow and how validators rule on them, and draws the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -53,9 +53,7 @@ class ViolationWitness:
 class AttemptLists:
     """The completions that are attempted, and how far each entry has come.
 
-    Attributes:
-        list_of: Which list belongs to a column, shape ``(n,)``.
-        rank: Where in its list an entry goes on, shape ``(e, n)``.
+    `list_of`, shape ``(n,)``, is each column's list; `rank`, ``(e, n)``, where in it to go on.
     """
 
     list_of: npt.NDArray[np.int32]
@@ -91,9 +89,7 @@ class AttemptRulings:
 class RulingCache:
     """The rulings of a position's completed tokens; validators are asked once about each text.
 
-    Attributes:
-        ask: `Judge.screen_many` or `Judge.judge_many`.
-        tokens: The bytes of every disputed token.
+    `ask` is `Judge.screen_many` or `Judge.judge_many`, `tokens` the bytes of disputed tokens.
     """
 
     ask: Callable[
@@ -142,12 +138,9 @@ _LEFT_WITH = {INVALID: Status.INVALID, UNDECIDED: Status.UNDECIDED}
 class FindingsStore:
     """The findings of one position; an entry is an engine (row) at a token (column).
 
-    Attributes:
-        token_bytes: The bytes of every token; none at the end of generation.
-        first_invalid: Number of the first invalid completion per entry, -1 for none, ``(e, n)``.
-        tries: Completions per entry that were not valid, shape ``(e, n)``.
-        cleared: Tokens with a valid completion by any engine, shape ``(n,)`` bool.
-        invalid: Invalid completions and the rulings on them, in the order in which they came.
+    `token_bytes` has none at the end of generation. `first_invalid`, shape ``(e, n)``, numbers
+    completions, -1 for none; `tries`, ``(e, n)``, counts those that were not valid; `cleared`,
+    ``(n,)``, are tokens that some engine completed validly; `invalid` has all that were not.
     """
 
     def __init__(
@@ -174,7 +167,7 @@ class FindingsStore:
         self.token_bytes = list(map(vocabulary.tokens.__getitem__, tokens.tolist()))
         for column in np.flatnonzero(self.findings.ends).tolist():
             self.token_bytes[column] = b""
-        self._numbers: dict[tuple[bytes, tuple[int, ...] | None], int] = {}
+        self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         self._open_question: dict[tuple[int, int], tuple[Ruling, int]] = {}
         self._contest_reserved()
 
@@ -193,24 +186,6 @@ class FindingsStore:
             self._numbers[key] = len(self.findings.completions)
             self.findings.completions.append(Completion(text, tokens, origin))
         return self._numbers[key]
-
-    def sketched(self, text: bytes) -> int:
-        """The number of a completion that has no tokens before `spell_out`."""
-        key = (text, None)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.findings.completions)
-            self.findings.completions.append(Completion(text, (), "reference"))
-        return self._numbers[key]
-
-    def spell_out(self) -> None:
-        """Give tokens to the sketched completions that turned out to be valid."""
-        completions = self.findings.completions
-        used = np.unique(self.findings.completion)
-        for number in used[used >= 0].tolist():
-            text = completions[number].text
-            if self._numbers.get((text, None)) == number:
-                tokens = (*self._vocabulary.encode_greedy(text), self._vocabulary.eos)
-                completions[number] = replace(completions[number], tokens=tokens)
 
     def rolled_out(self, taken: Sequence[int]) -> int:
         """The number of what an engine wrote in a roll-out."""

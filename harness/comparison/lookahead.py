@@ -43,12 +43,9 @@ _NO_TIMES: _Ints = np.zeros((0, 2), dtype=np.int64)
 class Arrived:
     """What the engines say at one position.
 
-    Attributes:
-        masks: The masks of those that came, shape ``(e, words)``.
-        allowed: How many tokens each allows, shape ``(e,)``.
-        times: Nanoseconds inside the hosts: to compute the mask, and to consume the token before;
-            shape ``(e, 2)``.
-        empty: Whether any mask is empty.
+    The masks of those that came, shape ``(e, words)``; how many tokens each allows, ``(e,)``; the
+    nanoseconds to compute the mask, and to consume the token before, ``(e, 2)``; whether any two
+    masks differ, and whether any is empty.
     """
 
     engines: tuple[int, ...]

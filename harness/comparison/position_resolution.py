@@ -53,16 +53,10 @@ NO_FAILURES: Mapping[int, Failure] = MappingProxyType({})
 
 
 class PositionResolution:
-    """One position while it is resolved.
+    """One position while it is resolved; `tokens` are those to resolve, ascending, ``(n,)``.
 
-    Args:
-        tokens: The tokens to resolve, ascending, shape ``(n,)`` int32.
-        failures: What has ended engines before, by engine number: they are not asked.
-
-    Attributes:
-        alive: Engines that still answer, shape ``(e,)`` bool.
-        failures: Those and what ended an engine here.
-        slow: Engines whose masks take long, shape ``(e,)`` bool.
+    Engines that failed before are not asked; `failures` has them and those that fail here. Which
+    still answer, and whose masks take long, `alive` and `slow` say, ``(e,)``.
     """
 
     def __init__(
@@ -129,10 +123,7 @@ class PositionResolution:
         The engines are at work on the next chunk while the caller has one. The challenger allows
         every completion: JSON is what validators take.
 
-        Args:
-            list_of: Which list belongs to a column, shape ``(n,)``.
-            rank: Where in the list to go on, shape ``(e, n)``; moved past what was found, or
-                to the list's end.
+        `rank`, see `AttemptLists`, is moved past what was found, or to the list's end.
         """
         known = AttemptLists(list_of, wire.Ragged.of_ints(lists), lists, rank)
         asked = dict(columns)
@@ -259,11 +250,8 @@ class PositionResolution:
         """Find the refused byte of each proven rejection, and the violations in the others.
 
         Engines have faster ways to consume a text than one mask after the other, so each distinct
-        completion that a verdict of the case rests on is looked at again, mask by mask.
-
-        Args:
-            known: Engines and completions that were looked at before; those that prove to be
-                allowed are added.
+        completion that a verdict of the case rests on is looked at again, mask by mask: all but
+        those `known`, to which those are added that prove to be allowed.
         """
         verdicts = judge(self.findings)
         self.find_refused_bytes(rejections(verdicts))

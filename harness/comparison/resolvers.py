@@ -28,12 +28,9 @@ from harness.completion.rollout import LIMIT
 class Effort:
     """How hard to try.
 
-    Attributes:
-        attempts: Invalid completions per engine and token after which no further known
-            continuation is tried.
-        aimed: Situations per position for which continuations are built that avoid the error.
-        rollouts: Roll-outs per situation without success after which the rest is given up.
-        doubts: Roll-outs per engine and position for tokens with only invalid completions.
+    After how many invalid completions of a token no further known continuation is tried; for how
+    many situations of a position continuations are `aimed` past the error; after how many vain
+    roll-outs a situation is given up; how many an engine makes in doubt, where all is invalid.
     """
 
     attempts: int = 6

@@ -44,13 +44,10 @@ _ABOUT: Final = (
 
 
 class TextFacts:
-    """Tells these facts for the texts of one case.
+    """Tells these facts for the texts of one case, which has a schema, its `source`, and instances.
 
-    Args:
-        source: The schema as it stands in the case.
-        valid_without_formats: Which of some texts both validators call valid where formats are
-            annotations; None where they are annotations anyway.
-        instances: The texts of the case's own instances.
+    `valid_without_formats` says which of some texts both validators call valid where formats are
+    annotations; None where they are annotations anyway.
     """
 
     def __init__(

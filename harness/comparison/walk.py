@@ -38,14 +38,10 @@ class WalkKey:
 
 @dataclass(frozen=True)
 class Position:
-    """One step of a walk, before its token is chosen.
+    """One step of a walk, before its token is chosen; `offset` bytes of the reference are consumed.
 
-    Attributes:
-        reference: The reference's bytes.
-        offset: Bytes of the reference that were consumed.
-        path: Tokens that go on along the reference: ordinary tokens whose bytes are a prefix of
-            what remains; at the end, the end-of-sequence ids.
-        masks: Their masks, shape ``(len(engines), words)``.
+    `path` has the tokens that go on along the reference: ordinary ones whose bytes are a prefix of
+    what remains; at the end, the end-of-sequence ids. Masks have the shape ``(e, words)``.
     """
 
     key: str
@@ -85,8 +81,7 @@ def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[
 def choose(position: Position, *, differ: bool = True, predicted: int | None = None) -> int | None:
     """The token that all engines take: one of the path that all accept; None if there is none.
 
-    Args:
-        differ: Whether any two masks of the position differ.
+    `differ` says whether any two masks of the position do.
     """
     candidates: Sequence[int] = position.path
     for mask in position.masks if differ else position.masks[:1]:
