@@ -223,8 +223,8 @@ def resolve_forbidden(resolution: PositionResolution, context: Context, probable
     lists = [[store.number(text, "reference") for text in one[:ATTEMPTS]] for one in texts]
     for column in np.flatnonzero(known).tolist():
         list_of[column] = len(lists)
-        likely = probable[int(tokens[column])][:ATTEMPTS]
-        lists.append([store.number(text, "reference") for text in likely])
+        completions = probable[int(tokens[column])][:ATTEMPTS]
+        lists.append([store.number(text, "reference") for text in completions])
     if ends.any():
         list_of[ends] = len(lists)
         lists.append([store.number(b"", "reference", ())])

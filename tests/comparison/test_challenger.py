@@ -22,7 +22,7 @@ from harness.runs.tables import Rows
 from harness.validators.validate import Validators
 from harness.verdict_kinds import CHALLENGER, ERRORS, LEGAL
 from tests.inprocess import case, records, run_case, study
-from tests.miniatures import CrashesOnMask, Enumerator, Schema
+from tests.miniatures import Enumerator, Schema
 from tests.oracle import RESOLVERS, Trial, trials
 
 # The validators raise the limit for good, and hypothesis remarks on it.
@@ -267,16 +267,6 @@ class TestTakesNothingAway:
             for table in TABLES:
                 assert not before[table] - after[table], table
 
-    @pytest.mark.parametrize("on_dropout", ["stop", "continue"])
-    def test_where_an_engine_fails_on_the_way(self, on_dropout):
-        one = case({"enum": [[1, 2]], "x-crash": 3}, [1, 2])
-        for engines in ([Enumerator, CrashesOnMask], [CrashesOnMask, Enumerator, Typist]):
-            rules = study(cap=None, on_dropout=on_dropout, walks=2)
-            before = named(run_case(engines, one, VOCABULARY, rules))
-            after = named(run_case(engines, one, VOCABULARY, replace(rules, challenger=True)))
-            for table in TABLES:
-                assert not before[table] - after[table], table
-
     @pytest.mark.parametrize("value", [120, -1.5])
     def test_where_an_engine_fails_over_a_challenge(self, value):
         """It is brought back to the position, and takes part to the end."""
@@ -317,17 +307,18 @@ class TestChoice:
         position = Position("key", 0, (), b"[]", 0, (7,), (0,), none)
         return dispute_forbidden(VOCABULARY, cap, position, mask, probable)
 
-    def test_what_is_likely_is_resolved_by_right_and_the_rest_is_a_sample(self):
-        found = self.disputed(20, {40: [b""], 41: [b""]})
+    @pytest.mark.parametrize(
+        ("cap", "probable", "always", "drawn"),
+        [
+            (20, [40, 41], [7, 40, 41], 20),
+            (20, range(30, 50), [7, *range(30, 40)], 20),  # at most half is chosen
+            (None, [], range(60), 60),
+        ],
+    )
+    def test_what_is_probable_is_resolved_by_right_and_the_rest_is_a_sample(
+        self, cap, probable, always, drawn
+    ):
+        found = self.disputed(cap, {token: [b""] for token in probable})
         assert (found.accepters, found.rejecters) == ((), (0,))
-        assert found.always_resolved.tolist() == [7, 40, 41]
-        assert len(found.drawn) == 20
-
-    def test_at_most_half_is_chosen(self):
-        found = self.disputed(20, {token: [b""] for token in range(30, 50)})
-        assert found.always_resolved.tolist() == [7, *range(30, 40)]
-        assert len(found.drawn) == 20
-
-    def test_without_a_cap_all_are_resolved(self):
-        found = self.disputed(None, {})
-        assert found.always_resolved.tolist() == found.drawn.tolist() == list(range(60))
+        assert found.always_resolved.tolist() == [*always]
+        assert len(found.drawn) == drawn

@@ -289,13 +289,6 @@ PLANTED = {
         Forgets,
         {too_much("maxItems", "/maxItems", "", category="structural")},
     ),
-    "forgets maxItems of numbers": Planted(
-        "arrays",
-        {**ARRAY, "x-forgets": "/maxItems"},
-        ([], [1], [12]),
-        Forgets,
-        {too_much("maxItems", "/maxItems", "", category="structural")},
-    ),
     "forgets minItems": Planted(
         "arrays",
         {**ARRAY, "minItems": 1, "x-forgets": "/minItems"},
@@ -334,20 +327,6 @@ PLANTED = {
         Forgets,
         {too_much(*OF_ENUM, category="string"), too_much(*OF_ENUM, category="escape")},
     ),
-    "insists on an item": Planted(
-        "arrays",
-        {**ARRAY, "x-insists": {"minItems": 1}},
-        ([1], [12]),
-        Insists,
-        {too_little("minItems", "/minItems", "", category="structural")},  # of the token [] too
-    ),
-    "insists on one item less": Planted(
-        "nests",
-        {**NEST, "x-insists": {"maxItems": 1}},
-        ([], [[]]),
-        Insists,
-        {too_little("maxItems", "/maxItems", "", category="structural")},
-    ),
     "insists on no item": Planted(
         "arrays",
         {**ARRAY, "x-insists": {"maxItems": 0}},
@@ -364,13 +343,6 @@ PLANTED = {
             too_little(*OF_ENUM, category="number"),
             too_little(*OF_ENUM, category="end", kind="never_stops"),
         },
-    ),
-    "insists on one of the strings": Planted(
-        "strings",
-        {**STRING, "x-insists": {"enum": ["/"]}},
-        ("/",),
-        Insists,
-        {too_little(*OF_ENUM, category="string")},
     ),
     "insists on plain spelling of numbers": Planted(
         "numbers", NUMBER, (1, 12, 20), Enumerator, {too_little(*OF_ENUM, category="number")}

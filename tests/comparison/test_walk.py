@@ -82,10 +82,6 @@ class TestChoices:
     def test_the_order_of_the_engines_does_not_matter(self, masks):
         assert choose(at(*masks)) == choose(at(*sorted(masks, key=len)))
 
-    @given(st.sets(st.integers(0, 96)), st.sets(st.integers(0, 96)))
-    def test_what_is_not_on_the_path_does_not_matter(self, some, others):
-        assert choose(at(some | {97, 257}, others | {97, 257})) == choose(at({97, 257}, {97, 257}))
-
     def test_every_token_has_its_chance(self):
         taken = {choose(at(PATH, key=WalkKey(seed, "case").at(0))) for seed in range(60)}
         assert taken == set(PATH)
@@ -126,9 +122,6 @@ class TestSurvivors:
         here = at(*masks, key=f"{seed}/case/0/0")
         if choose(here) is not None:
             assert choose_for_most(here) == choose(here)
-
-    def test_nobody_to_ask(self):
-        assert choose_for_most(at(path=())) is None
 
 
 class TestWalkedText:
