@@ -42,7 +42,7 @@ def check_all_is_found_and_nothing_else() -> None:
 
 
 def check_it_is_attributed() -> None:
-    for name in ("insists on no item", "forgets maxItems"):
+    for name in ("insists on no item", "forgets minItems"):
         planted = PLANTED[name]
         rows = [trial.run() for trial in planted.trials()]
         verdicts = [one for some in rows for one in records(some, "verdicts")]
