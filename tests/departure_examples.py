@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-
-RESERVED = b"<|im_end|>"
 
 XGRAMMAR = {"config": "spec", "strict_mode": "auto", "any_order": "auto", "any_whitespace": "auto"}
 LLGUIDANCE = {"config": "spec", "forced": "auto", "unicode_escapes": "auto", "lenient": False}
@@ -21,12 +19,12 @@ class Verdict:
     token: bytes = b""
     schema: Any = field(default_factory=dict)
     rest: str = ""
-    """How the reference goes on behind `before`."""
+    """How the reference goes on after `before`."""
     kind: str = "false_rejection"
     keyword: str = ""
     pointer: str = ""
-    allowed: int = 2
     output: str = ""
+    effect: str = ""
     at: int = 0
     """How many bytes of the token go before the one that is refused."""
 
@@ -60,12 +58,9 @@ class Examples:
     other_options: dict[str, Any] | None = None
     """Options of the engine for which the entry is not meant."""
     version: str = ""
-    instances: bool = True
-    """Whether instances can be evidence of it, too."""
 
 
 A_B = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}
-B_A = {"properties": {"b": {}, "bb": {}, "a": {}}, "required": ["a"]}
 EMAIL = {"type": "string", "format": "email"}
 URI = {"type": "string", "format": "uri"}
 DATE = {"type": "string", "format": "date"}
@@ -77,6 +72,8 @@ ALL_OF = {"allOf": [{"type": "string"}, {"$ref": "#/$defs/d"}], "$defs": {"d": {
 ONE_ALL_OF = {"allOf": [{"minLength": 2}]}
 ANCHOR = {"$ref": "#here", "$defs": {"d": {"$anchor": "here", "type": "string"}}, "maximum": 3}
 LOOKAHEAD = {"type": "string", "pattern": "^(?=a)b"}
+ENFORCER = {"config": "shipped", "whitespaces": "auto", "array_items": "auto", "field_order": False}
+LONG = "[" + "1, " * 20 + "1"
 STAMP = "[12:00:00] xgrammar/cpp/some_file.cc:12: Warning: "
 ONGOING = STAMP + "Support for allOf with multiple options is still ongoing\n"
 OVERLAP = STAMP + (
@@ -110,22 +107,7 @@ NOT_COUNTED = LENIENT + (
     'min/maxProperties only supported when all keys listed in "properties" are required\n'
 )
 
-ORDER = [
-    rejected('{"a": 1, "b": 2, "', b"c", {"properties": {"c": {}, "b": {}}}),
-    rejected('{"', b"b", A_B),
-    rejected("{", b'"b"', A_B, at=1),
-    rejected('{"b": 1', b',"a', {"properties": {"a": {}, "b": {}}}, at=2),
-]
-ORDER_MISSES = [
-    rejected('{"', b"a", A_B),
-    rejected('{"a": 1, "', b"b", A_B),
-    rejected('{"a": 1, "', b"zz", A_B),
-    replace(rejected('{"', b"b", A_B), kind="dead_end"),
-    rejected('{"', b"b", {"const": {"a": 1, "b": 2}}),
-    rejected('{"x": {"b": 2, "', b"a", {"properties": {"x": {"enum": [{"a": 1, "b": 2}]}}}),
-]
 EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B, at=2)]
-UNNAMED = {"type": "object", "required": ["a"]}
 CLOSED = [
     rejected('{"a": 1, "', b"zz", A_B),
     rejected('{"a": 1, "', b"\\/", A_B),
@@ -170,12 +152,6 @@ EXAMPLES = {
         {**XGRAMMAR, "config": "shipped"},
         {**XGRAMMAR, "config": "shipped", "strict_mode": "false"},
     ),
-    "xgrammar-property-order": Examples(
-        [*ORDER, *EXTRA_EARLY],
-        [*ORDER_MISSES, rejected('{"', b",", UNNAMED)],
-        XGRAMMAR,
-        {**XGRAMMAR, "any_order": "true"},
-    ),
     "xgrammar-any-order": Examples(
         [
             accepted("required", A_B),
@@ -183,31 +159,6 @@ EXAMPLES = {
         ],
         [accepted("type", A_B), rejected('{"', b"a", A_B)],
         {**XGRAMMAR, "any_order": "true"},
-        XGRAMMAR,
-    ),
-    "xgrammar-fixed-layout": Examples(
-        [
-            rejected("[1,", b"\n"),
-            rejected("[1", b",2", at=1),
-            rejected("[", b" 1"),
-            rejected("[1", b" ]"),
-            rejected('["a', b'"\n', at=1),
-            rejected("[1, ", b" 2"),
-            rejected("1", b"\n"),
-        ],
-        [rejected("[1", b", 2"), rejected('["a', b"\\n  "), rejected("[1,", b" 2")],
-        {**XGRAMMAR, "any_whitespace": "false"},
-        XGRAMMAR,
-    ),
-    "xgrammar-compact-layout": Examples(
-        [rejected("[1,", b" 2"), rejected('{"a":', b" 1")],
-        [rejected("[1,", b"2"), rejected('["a, ', b" b")],
-        {**XGRAMMAR, "any_whitespace": "false", "separators": "compact"},
-        {**XGRAMMAR, "any_whitespace": "false", "separators": "spaced"},
-    ),
-    "xgrammar-one-spelling": Examples(
-        [rejected('"a', b"\\/", {"const": "a/"}), rejected('"', b"\\u0061", {"enum": ["a"]})],
-        [rejected('"', b"a", {"const": "a"}), rejected('"', b"\\/", {"type": "string"})],
         XGRAMMAR,
     ),
     "xgrammar-warns-all-of": Examples(
@@ -301,82 +252,9 @@ EXAMPLES = {
         ],
         XGRAMMAR,
     ),
-    "llguidance-reserved-tokens": Examples(
-        [rejected('"', RESERVED)],
-        [rejected('"', b"<|im"), Verdict('"', RESERVED, kind="false_acceptance")],
-        LLGUIDANCE,
-    ),
-    "llguidance-forced-tokens": Examples(
-        [rejected('{"', b"na", rest='name": 1}', allowed=1)],
-        [
-            rejected('{"', b"na", rest='name": 1}', allowed=2),
-            rejected('{"', b"no", rest='name": 1}', allowed=1),
-            rejected('{"', b'name": 2', rest='name": 1}', allowed=1),
-        ],
-        {**LLGUIDANCE, "config": "shipped"},
-        LLGUIDANCE,
-        instances=False,
-    ),
-    "llguidance-property-order": Examples(
-        [*ORDER, *EXTRA_EARLY, rejected('{"', b",", UNNAMED)],
-        [*ORDER_MISSES, rejected('{"a": 1, "', b"zz", UNNAMED)],
-        LLGUIDANCE,
-    ),
-    "llguidance-outer-whitespace": Examples(
-        [
-            rejected("", b"\n"),
-            rejected("", b" {"),
-            rejected("{}", b"\n"),
-            rejected('{"a": [1', b"]}\n", at=2),
-            rejected("1", b" "),
-        ],
-        [rejected("{", b" "), rejected('{"a": [1', b"]\n", at=1), rejected('["', b" \n")],
-        LLGUIDANCE,
-    ),
-    "llguidance-solidus-escape": Examples(
-        [
-            rejected('"', b"a\\/", at=2),
-            rejected('"\\', b"/b"),
-            rejected('"', b"\\/", {"format": "uri"}),
-        ],
-        [rejected('"', b"\\n", at=1), rejected('"\\', b"\\/"), rejected('"', b"\\\\/", at=2)],
-        LLGUIDANCE,
-    ),
-    "llguidance-unicode-escapes": Examples(
-        [
-            rejected('"', b"\\u00e9", at=4),
-            rejected('"\\u007', b"e"),
-            rejected('"\\', b"u2", at=1),
-            rejected('"\\u', b"2"),
-            rejected('"\\u0', b"1"),
-            rejected('"\\u0', b"0e", at=1),
-            rejected('"\\u00', b"41"),
-        ],
-        [
-            rejected('"', b"\\u001f", at=4),
-            rejected('"', b"\\u", at=1),
-            rejected('"\\u00', b"7f"),
-            rejected('"\\\\', b"u2"),
-        ],
-        {**LLGUIDANCE, "config": "shipped"},
-        LLGUIDANCE,
-    ),
     "llguidance-control-characters": Examples(
         [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")],
         [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)],
-        LLGUIDANCE,
-    ),
-    "llguidance-unicode-escapes-in-patterns": Examples(
-        [
-            rejected('"\\', b"u", {"pattern": "^a"}),
-            rejected('"', b"\\u0061", {"pattern": "^a"}, at=2),
-        ],
-        [rejected('"\\', b"u", {"type": "string"}), rejected('"', b"\\n", {"pattern": "^a"}, at=1)],
-        LLGUIDANCE,
-    ),
-    "llguidance-one-spelling": Examples(
-        [rejected('"a', b"\\/", {"const": "a/"}), rejected('"', b"\\u0061", {"enum": ["a"]})],
-        [rejected('"', b"a", {"const": "a"}), rejected('"', b"\\n", {"type": "string"})],
         LLGUIDANCE,
     ),
     "llguidance-uri-ipv6": Examples(
@@ -421,56 +299,17 @@ EXAMPLES = {
         {**LLGUIDANCE, "lenient": True},
         LLGUIDANCE,
     ),
-    "llguidance-compact-layout": Examples(
-        [rejected("[1,", b" 2"), rejected("[", b"\n1"), rejected("[1", b" ]")],
-        [rejected("[1", b",2"), rejected('["a', b" b")],
-        {**LLGUIDANCE, "whitespace": "none", "separators": "auto"},
-        {**LLGUIDANCE, "whitespace": "auto", "separators": "auto"},
-    ),
-    "llguidance-spaced-layout": Examples(
-        [rejected("[1,", b"2"), rejected("[1, ", b" 2"), rejected("1", b"\n")],
-        [rejected("[1,", b" 2"), rejected('["a', b" b")],
-        {**LLGUIDANCE, "whitespace": "none", "separators": "spaced"},
-        {**LLGUIDANCE, "whitespace": "none", "separators": "compact"},
-    ),
     "llguidance-coerces-one-of": Examples(
         [accepted("oneOf", {"oneOf": [{}, {}]})],
         [accepted("anyOf", {"anyOf": [{}, {}]})],
         {**LLGUIDANCE, "coerce_one_of": True},
         {**LLGUIDANCE, "coerce_one_of": False},
     ),
-    "outlines-whitespace": Examples(
-        [
-            rejected("[1,", b"\n"),
-            rejected("[1", b",  2", at=2),
-            rejected("[ ", b" 1"),
-            rejected('["a', b'",\t', at=2),
-            rejected("[", b'"",\n', at=3),
-            rejected('["a', b'\\"","",\n', at=7),
-        ],
-        [
-            *(rejected("[1,", b" 2"), rejected("[1", b" ]"), rejected('["a', b"  b")),
-            *(rejected("[", b'"a  b"'), rejected('["a', b'","a  b')),
-        ],
-        OUTLINES,
-        {**OUTLINES, "whitespace": r"[\n ]*"},
-    ),
-    "outlines-unicode-escapes": Examples(
-        [rejected('"', b"\\u", at=1), rejected('"a', b"b\\u00", at=2), rejected('"\\', b"u0")],
-        [rejected('"', b"\\n", at=1), rejected('"\\\\', b"u0"), rejected('"', b"\\\\u0", at=2)],
-        OUTLINES,
-    ),
     "outlines-control-characters": Examples(
         [rejected('"', b"a\x7f", at=1), rejected('"\udcc2', b"\x85b")],
         [rejected('"', "é".encode()), rejected('"', b"\xc2")],
         OUTLINES,
     ),
-    "outlines-exponent-sign": Examples(
-        [rejected("1", b"e5", at=1), rejected("1.5E", b"3"), rejected("", b"1e9", at=2)],
-        [rejected("1", b"e+5"), rejected("1", b"e"), rejected("1e+", b"5")],
-        OUTLINES,
-    ),
-    "outlines-property-order": Examples(ORDER, ORDER_MISSES, OUTLINES),
     "outlines-closed-objects": Examples([*CLOSED, *EXTRA_EARLY], CLOSED_MISSES, OUTLINES),
     "outlines-recursion-depth": Examples(
         [rejected('{"t":{"t":{"t":{"', b"t", TREE)],
@@ -479,41 +318,6 @@ EXAMPLES = {
     ),
     "outlines-leap-years": Examples(LEAP, LEAP_MISSES, OUTLINES, version="0.2.15"),
     "llama-cpp-closed-objects": Examples([*CLOSED, *EXTRA_EARLY], CLOSED_MISSES, LLAMA),
-    "llama-cpp-property-order": Examples(
-        [*ORDER, *EXTRA_EARLY, rejected('{"', b"b", B_A), rejected("{", b'"b', B_A, at=1)],
-        [
-            *ORDER_MISSES,
-            rejected('{"', b"a", B_A),
-            rejected("{", b'"b', B_A),  # any key, not this one
-            rejected('{"', b"b", {**B_A, "required": ["bb", "a"]}),
-        ],
-        LLAMA,
-    ),
-    "llama-cpp-whitespace": Examples(
-        [
-            rejected("[1,", b"\r\n"),
-            rejected("[", b"\t1"),
-            rejected("[1", b",  2", at=2),
-            rejected("[ ", b"\n"),
-            rejected("[\n\n", b"\n1"),
-            rejected("[\n    ", b"\n1"),
-        ],
-        [
-            *(rejected("[", b" 1"), rejected("[", b"\n1"), rejected('["a', b"\t")),
-            *(rejected("", b"\r"), rejected("{}", b"\t"), rejected('["a ', b" ")),
-        ],
-        LLAMA,
-    ),
-    "llama-cpp-whitespace-behind-values": Examples(
-        [rejected("[1", b" ,2"), rejected('["a"', b"\n,"), rejected('["a', b'" ,', at=1)],
-        [rejected("[1 ", b" ,2"), rejected("1", b" "), rejected("[1", b",2")],
-        LLAMA,
-    ),
-    "llama-cpp-trailing-whitespace": Examples(
-        [rejected("{}", b"\n"), rejected('{"a": [1', b"]}\n", at=2), rejected("1", b" ")],
-        [rejected("", b"\n"), rejected('{"a": [1', b"]\n", at=1), rejected('["', b" \n")],
-        LLAMA,
-    ),
     "llama-cpp-limited-digits": Examples(
         [rejected("[123456789012345", b"67"), rejected("0.1234567890123456", b"7")],
         [rejected("[12345678901234", b"5"), rejected("[123456789012345", b".")],
@@ -522,11 +326,6 @@ EXAMPLES = {
     "llama-cpp-control-characters": Examples(
         [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")],
         [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)],
-        LLAMA,
-    ),
-    "llama-cpp-reserved-tokens": Examples(
-        [rejected('"', b"</s>")],
-        [rejected('"', b"</"), Verdict('"', b"</s>", kind="false_acceptance")],
         LLAMA,
     ),
     "llama-cpp-one-of": Examples(
@@ -566,5 +365,45 @@ EXAMPLES = {
             accepted("type", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b")),
         ],
         LLAMA,
+    ),
+    "maskforge-format-annotation": Examples(
+        [accepted("format", DATE)],
+        [accepted("pattern", {"pattern": "a"}), rejected('"', b"2", DATE)],
+        {"config": "spec"},
+    ),
+    "maskforge-number-dead-ends": Examples(
+        [
+            Verdict("", b"1.", {"minimum": 2}, kind="dead_end"),
+            Verdict("[1", b".5", {"items": {"const": 1.25}}, kind="dead_end"),
+        ],
+        [Verdict('{"', b"\xf0", A_B, kind="dead_end"), rejected("1", b".5")],
+        {"config": "spec"},
+    ),
+    "lm-format-enforcer-array-items": Examples(
+        [rejected(LONG, b",", {"type": "array"}), rejected(LONG, b", 1", {"type": "array"})],
+        [
+            *(rejected(LONG, b"2", {"type": "array"}), rejected("[1", b",", {"type": "array"})),
+            rejected('["a,b,c,d', b",", {"type": "array"}),
+        ],
+        ENFORCER,
+        {**ENFORCER, "config": "spec"},
+    ),
+    "formatron-closed-objects": Examples(
+        [*CLOSED, *EXTRA_EARLY, CLOSED_MISSES[0]], CLOSED_MISSES[1:], {"config": "spec"}
+    ),
+    "formatron-all-of": Examples(
+        [accepted("allOf", ALL_OF), accepted("minLength", ALL_OF, pointer="/$defs/d/minLength")],
+        [accepted("minLength", {"minLength": 2})],
+        {"config": "spec"},
+    ),
+    "formatron-one-of": Examples(
+        [accepted("oneOf", {"oneOf": [{}, {}]})],
+        [accepted("anyOf", {"anyOf": [False]})],
+        {"config": "spec"},
+    ),
+    "formatron-unsupported": Examples(
+        [accepted("format", DATE), accepted("not", {"not": {}})],
+        [accepted("minimum", {"minimum": 2}), rejected('"', b"2", DATE)],
+        {"config": "spec"},
     ),
 }

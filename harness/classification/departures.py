@@ -7,25 +7,18 @@ evidence. A verdict that an entry's rule fits has the entry's class, ``departure
 (the engine itself warned, in what it printed when it compiled the schema, that it ignores the
 keyword); every other proven verdict is a ``bug``. Where several entries fit, the first one counts.
 A class is never stored: it is computed whenever a run is read, with whatever catalogue is given.
+Entries on a behaviour that is about spellings have no rules: they are for the spelling profile, and
+a verdict whose effect is a spelling has no departure.
 
 A rule (a table ``when``; of several one must fit) is a set of conditions that must all hold; a list
 holds where one of its members does. The conditions:
 
-- ``evidence``, ``kind``, ``category``, ``detail``, ``place``, ``keyword``: words of the tables.
+- ``kind``, ``category``, ``detail``, ``place``, ``keyword``: words of the tables.
 - ``token``: regular expressions for the token's bytes from the one on that the engine refuses (or
   with which an accepted instance became invalid; the whole token where it is not known), each read
-  as one character (Latin-1); all of it must match, as with ``before`` and ``schema_pointer``. Of
-  this byte are place, category, detail and keyword, too.
+  as one character (Latin-1); all of it must match, as with ``before``. Of this byte are place,
+  category, detail and keyword, too.
 - ``before``: the same for the last 32 bytes that were written before it.
-- ``special``: whether the token is a reserved one.
-- ``forced``: whether the engine's mask held exactly one token where the verdict's token begins the
-  text of the reference, which the engine went on to accept. Never true of instances.
-- ``trailing_space``: whether the byte is whitespace after the whole value.
-- ``object``: what is true of the object that a key or a comma comes in: see
-  `harness.classification.written_text.OBJECTS`.
-- ``can_wait``: whether the byte is one of a key and goes on only to declared members that are not
-  required, while the object lacks one that is.
-- ``schema_pointer``: regular expressions for the pointer.
 - ``format``, ``schema_type``: values of ``format`` and ``type`` in the subschema at the pointer.
 - ``schema_has``: keywords that stand there.
 - ``schema_pattern``: regular expressions for its ``pattern``.
@@ -52,7 +45,6 @@ from jsonschema import Draft202012Validator
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from harness.classification.verdict_rows import MULTIPLES, VerdictRows
-from harness.classification.written_text import OBJECTS
 from harness.directories import data_path
 from harness.engines.specs import engine_tables
 from harness.errors import InputError, nearest
@@ -61,8 +53,15 @@ from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RowNumbers
-from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, WALK, WARNED
+from harness.verdict_kinds import (
+    CLASSES,
+    DEPARTURE,
+    ERRORS,
+    OPEN,
+    SPELLING,
+    WALK,
+    WARNED,
+)
 
 ENGINES: Final = tuple(
     table["distribution"] for table in engine_tables().values() if "distribution" in table
@@ -102,11 +101,13 @@ class Behaviour:
     `bug` has the engines that have it without a source that declares it, each with the reason: one
     of `NO_SOURCE`, or of `SOURCE_KINDS` where a source is held not to suffice. A `text` shows it
     under `schema`: it is valid and refused, or invalid and let through. An engine has it with its
-    `options`, where it has not by default, or by a more general behaviour that it is `part_of`.
+    `options`, where it has not by default, or by a more general behaviour that it is `part_of`. It
+    may be about a `spelling` of values.
     """
 
     id: str
     about: str
+    spelling: bool = False
     bug: Mapping[str, str] = field(default_factory=dict)
     schema: str = ""
     text: str = ""
@@ -254,11 +255,11 @@ def classify(
         UsageError: The vocabulary is not the run's.
     """
     stored = VerdictRows(run, evidence, vocabulary)
-    kinds, engines = stored.words("kind"), stored.words("engine")
-    proven = ~kinds.equal(*OPEN)
+    engines, proven = stored.words("engine"), ~stored.words("kind").equal(*OPEN)
+    asked = proven & ~stored.words("effect").equal(SPELLING)
     entry = np.full(stored.size, -1, dtype=np.int32)
     for engine, described in run.manifest["identity"]["engines"].items():
-        mine = np.flatnonzero(proven & engines.equal(engine))
+        mine = np.flatnonzero(asked & engines.equal(engine))
         for part, rows in stored.by_backend(mine, engine, described):
             left = rows
             for number, one in enumerate(catalogue):
@@ -299,7 +300,7 @@ def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
 _TEXT: Final = {"type": "string", "pattern": r"\S"}
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 _FLAG: Final = {"type": "boolean"}
-_EXPRESSIONS: Final = ("token", "before", "schema_pointer", "schema_pattern")
+_EXPRESSIONS: Final = ("token", "before", "schema_pattern")
 
 
 def _some_of(words: Iterable[str]) -> dict[str, Any]:
@@ -316,14 +317,11 @@ def _table(required: Mapping[str, Any], **others: Any) -> dict[str, Any]:
 
 
 _CONDITIONS: Final[Mapping[str, Any]] = {
-    "evidence": _some_of(VERDICT_TABLES),
     "kind": _some_of(ERRORS),
     "category": _some_of(CATEGORIES),
     "detail": _TEXTS,
     "keyword": _TEXTS,
     "place": _some_of(PLACES),
-    "special": _FLAG,
-    "schema_pointer": _TEXTS,
     "token": _TEXTS,
     "warning": _TEXTS,
     "format": _TEXTS,
@@ -333,19 +331,12 @@ _CONDITIONS: Final[Mapping[str, Any]] = {
     "multiple_of": _some_of(MULTIPLES),
     "only_through": _some_of(_THROUGH),
     "before": _TEXTS,
-    "forced": _FLAG,
-    "object": _some_of(OBJECTS),
-    "trailing_space": _FLAG,
     "references": {"type": "integer", "minimum": 1},
-    "can_wait": _FLAG,
 }
 """The conditions as JSON Schemas of their values, the quickest to answer first."""
 
-_RULE: Final = {
-    **_table({"kind": _CONDITIONS["kind"]}, **_CONDITIONS),
-    # kind and evidence only repeat the verdict
-    "anyOf": [{"required": [one]} for one in _CONDITIONS if one not in ("kind", "evidence")],
-}
+_RULE: Final = {**_table({"kind": _CONDITIONS["kind"]}, **_CONDITIONS), "minProperties": 2}
+"""The kind only repeats the verdict."""
 
 _SCHEMAS: Final = {
     "departure": _table(
@@ -355,9 +346,9 @@ _SCHEMAS: Final = {
             **dict.fromkeys(("behaviour", "engine", "versions", "from", "says"), _TEXT),
             "source_kind": {"enum": list(SOURCE_KINDS)},
             "source": {"type": "string", "pattern": r"^https://[^\s/]+\.[^\s/]+/\S+$"},
-            "when": {"type": "array", "items": _RULE, "minItems": 1},
         },
         options={"type": "array", "items": {"type": "object", "minProperties": 1}},
+        when={"type": "array", "items": _RULE, "minItems": 1},
     ),
     "behaviour": _table(
         {"id": _TEXT, "about": _TEXT},
@@ -368,6 +359,7 @@ _SCHEMAS: Final = {
         schema=_TEXT,
         text={"type": "string"},
         part_of=_TEXT,
+        spelling=_FLAG,
         valid=_FLAG,
         options={"type": "object"},
     ),
@@ -423,6 +415,8 @@ def _departure(
     if table["behaviour"] not in behaviours:
         hint = nearest(table["behaviour"], behaviours)
         raise InputError(f"{where}: unknown behaviour {table['behaviour']!r}", hint)
+    if behaviours[table["behaviour"]].spelling == ("when" in table):
+        raise InputError(f"{where} has rules about spellings, or none about values")
     if (table["class"] == WARNED) != (table["source_kind"] == "warning"):
         raise InputError(f"{where} is warned without the engine's warning, or declared by one")
     if (table["engine"] == ANY) != (table["source_kind"] == "specification"):
@@ -432,7 +426,7 @@ def _departure(
     except InvalidSpecifier as error:
         raise InputError(f"{where} has bad versions: {error}") from error
     words = {f"{name}_" if name in ("class", "from") else name: one for name, one in table.items()}
-    when = tuple(_rule(table, rule, where, warnings) for rule in table["when"])
+    when = tuple(_rule(table, rule, where, warnings) for rule in table.get("when", ()))
     options = tuple(table.get("options", ()))
     return Departure(**words | {"versions": versions, "options": options, "when": when})
 

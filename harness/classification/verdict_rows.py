@@ -10,19 +10,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from harness.classification.written_text import Prefixes
 from harness.engines.presets import backends_of, taken_by
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.columns import matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.reader import RowNumbers, RunReader
@@ -30,8 +29,8 @@ from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES, Words
 from harness.schemas.schema import Schema
 from harness.verdict_kinds import WALK
 
-BEFORE: Final = 32
-"""How many bytes before the token the condition ``before`` sees."""
+_BEFORE: Final = 32
+"""How many bytes before the token the condition ``before`` sees, and ``token`` of a text."""
 
 MULTIPLES: Final = ("fraction", "above_1024", "half_bounded", "wide")
 """What may be true of ``multipleOf``: that it is a fraction, or beyond 1024; that the integers that
@@ -41,8 +40,11 @@ _WIDE = 10_000
 
 RowMask = npt.NDArray[np.bool_]
 
-_WORDS = ("engine", "kind", "category", "detail", "keyword", "schema_pointer", "instance_pointer")
-_PREFIX = {
+_WORDS = (
+    *("engine", "kind", "effect", "category", "detail", "place", "keyword"),
+    *("schema_pointer", "instance_pointer"),
+)
+_PLACED = {
     WALK: ("walk", "position", "refused_at"),
     **{one: (one, "consumed", "offset") for one in TEXT_TABLES},
 }
@@ -62,35 +64,27 @@ class VerdictRows:
         self.evidence = evidence
         self._given = vocabulary
         self._reader = RunReader(run)
-        names = ["case", *_PREFIX[evidence], "token", *_WORDS]
-        self._columns = self._read(VERDICT_TABLES[evidence], [*names, "place"])
+        names = ["case", *_PLACED[evidence], "token", *_WORDS]
+        self._columns = self._read(VERDICT_TABLES[evidence], names)
         self.size = len(self._columns["case"])
         self._cases = self._read("cases", ["case", "schema", "references"])
 
     @cache  # noqa: B019 - as long as the run is read
     def words(self, name: str) -> Words:
         """A column of words."""
-        return words(self._columns[name])
+        return _words(self._columns[name])
 
     def holds(self, condition: str, wanted: Any, rows: RowNumbers, engine: str) -> RowMask:
         """Which of some verdicts, all about one engine, meet a condition; ``(len(rows),)``."""
-        special: dict[str, Callable[[Any, RowNumbers, str], RowMask]] = {
-            "evidence": lambda some, at, _: np.full(len(at), self.evidence in some),
-            "schema_pointer": self._pointer_fits,
-            "token": self._token_fits,
-            "special": self._is_special,
-            "before": self._before_fits,
-            "forced": self._is_forced,
-            "trailing_space": lambda some, at, _: self._of_byte(at, some, self._prefixes.trails),
-            "object": self._object_is,
-            "can_wait": lambda some, at, _: self._of_byte(at, some, self._prefixes.can_wait),
-            "warning": self._warned,
-            "references": self._refers,
-        }
-        if condition in special:
-            return special[condition](wanted, rows, engine)
-        if condition in ("kind", "category", "detail", "place", "keyword"):
-            return self.words(condition)[rows].equal(*wanted)
+        match condition:
+            case "kind" | "category" | "detail" | "place" | "keyword":
+                return self.words(condition)[rows].equal(*wanted)
+            case "before" | "token":
+                return self._matches(wanted, rows, condition == "token")
+            case "warning":
+                return self._warned(wanted, rows, engine)
+            case "references":
+                return self._refers(wanted, rows)
         return self._by_pointer(
             rows, lambda case, *at: _schema_says(condition, wanted, self._lookup(case), *at)
         )
@@ -134,186 +128,66 @@ class VerdictRows:
         return self._case_of(self._columns["case"])
 
     def _case_of(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
-        return translated(words(column), self._case_rows)
+        rows = {name: row for row, name in enumerate(self._cases["case"].to_pylist())}
+        names = _words(column)
+        return np.fromiter((rows.get(one, -1) for one in names.words), np.int32)[names.codes]
 
     @cached_property
-    def _case_rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self._cases["case"].to_pylist())}
+    def _numbers(self) -> list[npt.NDArray[np.int64]]:
+        """Walk, position and the byte of the token at fault; or text, tokens consumed, offset."""
+        names = (*_PLACED[self.evidence], "token")
+        return [self._columns[name].to_numpy().astype(np.int64) for name in names]
 
     @cached_property
-    def _token(self) -> npt.NDArray[np.int64]:
-        return numbers(self._columns["token"], -1).astype(np.int64)
+    def _offsets(self) -> dict[tuple[int, ...], int]:
+        """Where each position of a walk stands in its text, by case, walk and number."""
+        table = self._read("positions", ["case", "walk", "position", "offset"])
+        columns = [table[name].to_pylist() for name in ("walk", "position", "offset")]
+        *keys, offsets = self._case_of(table["case"]).tolist(), *columns
+        return dict(zip(zip(*keys, strict=True), offsets, strict=True))
 
     @cached_property
-    def _prefixes(self) -> Prefixes:
-        first, second = (numbers(self._columns[name], -1) for name in _PREFIX[self.evidence][:2])
-        codes, pieces = self._pieces
-        if self.evidence == WALK:
-            table = self._read("positions", ["case", "walk", "position", "offset"])
-            texts = self._cases["references"]
-        else:
-            table, second = self._texts, self._offsets
-            texts = table["text"]
-        return Prefixes.of(
-            self.evidence,
-            (self._case, first, second),
-            (codes, [begun for begun, _ in pieces]),
-            {**table, "case": self._case_of(table["case"])},
-            texts,
-            self._schema_of,
-        )
+    def _texts(self) -> dict[tuple[int, ...], tuple[bytes, list[int]]]:
+        """The texts that engines were fed, with their tokens, by case and number."""
+        table = self._read(TEXT_TABLES[self.evidence], ["case", self.evidence, "text", "tokens"])
+        keys = self._case_of(table["case"]).tolist(), table[self.evidence].to_pylist()
+        texts = table["text"].to_pylist(), table["tokens"].to_pylist()
+        return dict(zip(zip(*keys, strict=True), zip(*texts, strict=True), strict=True))
 
-    @cached_property
-    def _pieces(self) -> tuple[npt.NDArray[np.int64], list[tuple[bytes, str | None]]]:
-        """What each verdict's token writes before the byte at fault, and from it on.
+    def _written(self, row: int) -> tuple[bytes | None, bytes | None]:
+        """What is written before the byte at fault, and from there on; None where it is not known.
 
-        Which of some pairs each verdict has, and these: the bytes before, and those from there on,
-        each as one character; None without a token. Of a text nothing stands before: its
-        place is that of the byte.
+        Of a walk the latter is of the token alone.
         """
+        case = int(self._case[row])
+        first, second, at, token = (int(column[row]) for column in self._numbers)
+        spelled = self.vocabulary.tokens[token] if token >= 0 else None
         if self.evidence != WALK:
-            return self._pieces_of_texts()
-        at = numbers(self._columns["refused_at"], -1).astype(np.int64)
-        pairs, which = np.unique(self._token << 32 | (at + 1), return_inverse=True)
-        pieces: list[tuple[bytes, str | None]] = []
-        for pair in pairs.tolist():
-            token, at_ = pair >> 32, (pair & 0xFFFFFFFF) - 1
-            text = self.vocabulary.tokens[token] if token >= 0 else b""
-            cut = at_ if 0 <= at_ < len(text) else 0
-            pieces.append((text[:cut], text[cut:].decode("latin-1") if token >= 0 else None))
-        return which, pieces
+            if (case, first) not in self._texts:
+                return None, spelled
+            text, tokens = self._texts[case, first]
+            if at >= 0:
+                return text[max(0, at - _BEFORE) : at], text[at : at + _BEFORE]
+            at = sum(len(self.vocabulary.tokens[one]) for one in tokens[:second])
+            return text[max(0, at - _BEFORE) : at], spelled
+        offset, references = self._offsets.get((case, first, second)), self._references(case)
+        known = offset is not None and first < len(references)
+        cut = at if spelled and 0 <= at < len(spelled) else 0
+        before = (references[first][:offset] + (spelled or b"")[:cut])[-_BEFORE:] if known else None
+        return before, None if spelled is None else spelled[cut:]
 
-    def _pieces_of_texts(
-        self,
-    ) -> tuple[npt.NDArray[np.int64], list[tuple[bytes, str | None]]]:
-        offset = numbers(self._columns["offset"], -1)
-        rows, texts = self._text_rows, self._texts["text"]
-        words_: dict[str | None, int] = {}
-        which = np.zeros(self.size, dtype=np.int64)
-        for row in range(self.size):
-            token, at = int(self._token[row]), int(offset[row])
-            rest: bytes | None = self.vocabulary.tokens[token] if token >= 0 else None
-            if at >= 0 and rows[row] >= 0:
-                rest = texts[int(rows[row])].as_py()[at : at + BEFORE]
-            shown = None if rest is None else rest.decode("latin-1")
-            which[row] = words_.setdefault(shown, len(words_))
-        return which, [(b"", rest) for rest in words_]
+    @cache  # noqa: B019 - as long as the run is read
+    def _references(self, case: int) -> list[bytes]:
+        return self._cases["references"][case].as_py() or []
 
-    @cached_property
-    def _texts(self) -> Mapping[str, pa.ChunkedArray]:
-        return self._read(TEXT_TABLES[self.evidence], ["case", self.evidence, "text", "tokens"])
+    def _matches(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, part: int) -> RowMask:
+        """In which rows the text before the byte, or that from it on, matches."""
 
-    @cached_property
-    def _text_rows(self) -> npt.NDArray[np.int64]:
-        """The row of each verdict's text; -1 without one."""
-        table, number = self._texts, self.evidence
-        keys = [self._case_of(table["case"]), numbers(table[number], -1)]
-        return matching([self._case, numbers(self._columns[number], -1)], keys)
+        @cache
+        def fits(text: bytes | None) -> bool:
+            return text is not None and any(one.fullmatch(text.decode("latin-1")) for one in wanted)
 
-    @cached_property
-    def _offsets(self) -> npt.NDArray[np.int64]:
-        """Which byte of its text each verdict is about, if need be by its tokens."""
-        known = numbers(self._columns["offset"], -1).astype(np.int64)
-        consumed, tokens = numbers(self._columns["consumed"], 0), self._texts["tokens"]
-        for row in np.flatnonzero((known < 0) & (self._text_rows >= 0)).tolist():
-            taken = tokens[int(self._text_rows[row])].as_py()[: int(consumed[row])]
-            known[row] = self._token_lengths()[taken].sum()
-        return known
-
-    def _token_lengths(self) -> npt.NDArray[np.int64]:
-        return np.diff(self.vocabulary.offsets)
-
-    def _pointer_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
-        column = self.words("schema_pointer")
-        fits = [any(one.fullmatch(value) for one in wanted) for value in column.words]
-        return np.asarray(np.array([*fits, False])[column.codes[rows]])
-
-    def _token_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
-        codes, pieces = self._pieces
-        some, which = np.unique(codes[rows], return_inverse=True)
-        rests = [pieces[code][1] for code in some.tolist()]
-        fits = [rest is not None and any(one.fullmatch(rest) for one in wanted) for rest in rests]
-        return np.array(fits, dtype=np.bool_)[which]
-
-    def _is_special(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
-        special = np.append(self.vocabulary.special, False)
-        return np.asarray(special[self._token[rows]] == wanted)
-
-    def _before_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
-        def fits(prefix: int) -> bool:
-            text = self._prefixes.before(prefix, BEFORE)
-            known = None if text is None else text.decode("latin-1")
-            return known is not None and any(one.fullmatch(known) for one in wanted)
-
-        return self._of_prefix(rows, fits)
-
-    def _is_forced(self, wanted: bool, rows: RowNumbers, engine: str) -> RowMask:
-        """Whether the mask held one token, and the verdict's begins the text that it begins."""
-        if self.evidence != WALK:
-            return np.full(len(rows), not wanted)
-        prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)
-        single = self._single(engine)[self._prefixes.row[prefixes]]
-        ends = self._ends(engine)
-        size = self.vocabulary.size
-        pairs: list[int] = []
-        for number in np.flatnonzero(single).tolist():
-            prefix = int(prefixes[number])
-            onward = self._prefixes.onward(prefix, int(ends[self._prefixes.row[prefix]]))
-            pairs += [number * size + token for token in self.vocabulary.starts(onward)]
-        keys = which * size + self._token[rows]
-        forced = np.isin(keys, np.array(pairs, dtype=np.int64)) & (self._token[rows] >= 0)
-        return np.asarray(forced == wanted)
-
-    def _single(self, engine: str) -> RowMask:
-        """By row of the positions: the engine's mask held exactly one token. One row more."""
-        masks = self._read("masks", ["case", "walk", "position", "engine", "allowed"])
-        mine = words(masks["engine"]).equal(engine) & (numbers(masks["allowed"]) == 1)
-        places = [
-            self._case_of(masks["case"])[mine],
-            *(numbers(masks[name])[mine] for name in ("walk", "position")),
-        ]
-        out = np.zeros(len(self._prefixes.keys[0]) + 1, dtype=np.bool_)
-        out[matching(places, self._prefixes.keys)] = True
-        out[-1] = False
-        return out
-
-    def _ends(self, engine: str) -> RowNumbers:
-        """By row of the positions: how far the engine was led through the walk's text."""
-        table = self._read("positions", ["offset", "token", "judged"])
-        token, offset = numbers(table["token"], -1), numbers(table["offset"])
-        lengths = np.append(self._token_lengths(), 0)
-        index = list(self.run.manifest["identity"]["engines"]).index(engine)
-        judged = (numbers(table["judged"]).astype(np.int64) >> index) & 1 == 1
-        case, walk, _ = self._prefixes.keys
-        _, group = np.unique(np.column_stack([case, walk]), axis=0, return_inverse=True)
-        ends = np.zeros(len(token), dtype=np.int64)
-        np.maximum.at(ends, group.ravel(), np.where(judged, offset + lengths[token], 0))
-        return ends[group.ravel()]
-
-    def _of_byte(
-        self, rows: RowNumbers, wanted: bool, holds: Callable[[int, bytes], bool]
-    ) -> RowMask:
-        """Whether something holds of a prefix and the byte after it, as `wanted`."""
-        codes, pieces = self._pieces
-        keys, which = np.unique(
-            self._prefixes.of_row[rows] * len(pieces) + codes[rows], return_inverse=True
-        )
-        found = []
-        for key in keys.tolist():
-            prefix, code = divmod(key, len(pieces))
-            byte = (pieces[code][1] or "")[:1].encode("latin-1")
-            found.append(holds(prefix, byte) == wanted)
-        return np.array(found, dtype=np.bool_)[which]
-
-    def _object_is(self, wanted: Iterable[str], rows: RowNumbers, _: str) -> RowMask:
-        def fits(prefix: int) -> bool:
-            return not self._prefixes.objects(prefix).isdisjoint(wanted)
-
-        return self._of_prefix(rows, fits)
-
-    def _of_prefix(self, rows: RowNumbers, holds: Callable[[int], bool]) -> RowMask:
-        prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)
-        return np.array([holds(one) for one in prefixes.tolist()], dtype=np.bool_)[which]
+        return np.array([fits(self._written(row)[part]) for row in rows.tolist()], dtype=np.bool_)
 
     def _warned(self, wanted: Sequence[str], rows: RowNumbers, engine: str) -> RowMask:
         outputs = self._output_of(engine)
@@ -332,11 +206,11 @@ class VerdictRows:
     def _output_of(self, engine: str) -> dict[int, str]:
         """What an engine printed when it compiled, by row of the case."""
         table = self._read("engines", ["case", "engine", "stage", "output"])
-        mine = words(table["engine"]).equal(engine) & words(table["stage"]).equal("compile")
+        mine = _words(table["engine"]).equal(engine) & _words(table["stage"]).equal("compile")
         printed = table["output"].filter(pa.array(mine)).to_pylist()
         return dict(zip(self._case_of(table["case"])[mine].tolist(), printed, strict=True))
 
-    def _refers(self, wanted: int, rows: RowNumbers, _: str) -> RowMask:
+    def _refers(self, wanted: int, rows: RowNumbers) -> RowMask:
         def deep(case: int, pointer: str, _keyword: str) -> bool:
             fewest = self._lookup(case).fewest_references(pointer)
             return fewest is not None and fewest >= wanted
@@ -368,6 +242,12 @@ class VerdictRows:
 
     def _schema_of(self, case: int) -> Any:
         return json.loads(self._cases["schema"][case].as_py())
+
+
+def _words(column: pa.ChunkedArray) -> Words:
+    """A column of strings, of dictionaries or plain."""
+    array = pc.dictionary_encode(column).unify_dictionaries().combine_chunks()
+    return Words(array.indices.to_numpy(), array.dictionary.to_pylist())
 
 
 def _schema_says(condition: str, wanted: Any, schema: Schema, pointer: str, keyword: str) -> bool:

@@ -15,7 +15,7 @@ count, save that this choice of a type itself is the alternatives' affair.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from harness.explain.applicable import Alternatives, Branches, Source, admits, matchable
@@ -187,13 +187,6 @@ class DeclaredOrder(NamedTuple):
 
     places: dict[str, int]
     required: frozenset[str]
-    branch: bool
-    """Whether it is one of several branches of which none is chosen yet."""
-
-    def lacks(self, written: Collection[str], *, declared: bool) -> bool:
-        """Whether a name that is required, of the declared ones or of all, is not written."""
-        among = self.required & self.places.keys() if declared else self.required
-        return not among <= frozenset(written)
 
     def word(self, name: str, written: frozenset[str]) -> str:
         """How a declared name that is not written stands to those that are."""
@@ -205,7 +198,7 @@ class DeclaredOrder(NamedTuple):
         return "declared_later" if before else "declared_next"
 
 
-def orders(sources: Sequence[Source]) -> Iterator[DeclaredOrder]:
+def _orders_of(sources: Sequence[Source]) -> Iterator[DeclaredOrder]:
     """The declared order along each choice of undecided branches."""
     by_branches: dict[Branches, list[dict[str, Any]]] = {(): []}
     for source in sources:
@@ -217,7 +210,7 @@ def orders(sources: Sequence[Source]) -> Iterator[DeclaredOrder]:
         names = dict.fromkeys(name for schema in along for name in _declared(schema))
         required = frozenset(name for schema in along for name in _required(schema))
         places = {name: place for place, name in enumerate(names)}
-        yield DeclaredOrder(places, required, bool(branches))
+        yield DeclaredOrder(places, required)
 
 
 def _declared(schema: dict[str, Any]) -> Iterator[str]:
@@ -262,7 +255,7 @@ class KeyRules:
     def __init__(self, sources: Sequence[Source], frame: Frame) -> None:
         self._sources = sources
         self._written = frame.names
-        self._orders = list(orders(sources))
+        self._orders = list(_orders_of(sources))
         names = {name for order in self._orders for name in order.places}
         self._names = sorted((name.encode("utf-8", "surrogatepass"), name) for name in names)
         self._patterns = {e for one in sources for e in mapping(one.schema, "patternProperties")}

@@ -18,19 +18,16 @@ from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance, place_of
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
+from harness.spelling_profile.battery import load_battery
 from tests.departure_examples import (
-    EXAMPLES as USUAL,
-)
-from tests.departure_examples import (
-    EXTRA_EARLY,
-    ORDER,
+    A_B,
+    CLOSED,
+    EXAMPLES,
     OUTLINES,
-    RESERVED,
     XGRAMMAR,
     accepted,
     rejected,
 )
-from tests.departure_examples_further import FURTHER
 from tests.replaying import blank
 
 CATALOGUE = load_catalogue()
@@ -38,14 +35,12 @@ CATALOGUE = load_catalogue()
 
 def attributed(one):
     """The columns of the attribution, as a run would hold them."""
-    reserved = one.token == RESERVED
     place = Attribution(one.schema).at(one.written + one.token[: one.at])
     piece = piece_at(one.token, one.at) if one.kind == "false_rejection" else one.token
-    piece = one.token if reserved else piece
-    governing = place.governing(piece, reserved=reserved)
+    governing = place.governing(piece)
     named = one.kind == "false_acceptance"
     return {
-        "category": place.category(piece, reserved=reserved),
+        "category": place.category(piece),
         "detail": governing.detail,
         "keyword": one.keyword if named else governing.keyword,
         "schema_pointer": one.pointer if named else governing.schema_pointer,
@@ -54,8 +49,7 @@ def attributed(one):
 
 
 def vocabulary_of(verdicts):
-    longer = {one.token for one in verdicts if len(one.token) > 1} - {RESERVED}
-    return byte_vocabulary(sorted(longer), [RESERVED])
+    return byte_vocabulary(sorted({one.token for one in verdicts if len(one.token) > 1}))
 
 
 def id_of(vocabulary, token):
@@ -87,8 +81,6 @@ def walk_rows(rows, name, one, vocabulary):
         here = where | {"position": number}
         token = -1 if offset == len(whole) else whole[offset]
         add(rows, "positions", **here, offset=offset, token=token, judged=1)
-        allowed = one.allowed if offset == at else 9
-        add(rows, "masks", **here, engine="engine", allowed=allowed)
     add(
         rows,
         "verdicts",
@@ -99,6 +91,7 @@ def walk_rows(rows, name, one, vocabulary):
         place=place(one),
         engine="engine",
         kind=one.kind,
+        effect=one.effect,
         **attributed(one),
     )
 
@@ -115,6 +108,7 @@ def instance_rows(rows, name, one, vocabulary):
         **where,
         engine="engine",
         kind=one.kind,
+        effect=one.effect,
         consumed=len(one.written),
         token=id_of(vocabulary, one.token),
         offset=len(one.written) + one.at if one.kind == "false_rejection" else -1,
@@ -178,7 +172,7 @@ VERSIONS = {
     "formatron": "0.5.0",
     "oc-earley": "0.1.0",
 }
-EXAMPLES = {**USUAL, **FURTHER}
+RULED = [one for one in CATALOGUE if one.when]
 
 
 def examples(one):
@@ -190,11 +184,11 @@ def engine_of(one):
 
 
 def each():
-    return pytest.mark.parametrize("one", CATALOGUE.departures, ids=lambda one: one.id)
+    return pytest.mark.parametrize("one", RULED, ids=lambda one: one.id)
 
 
 def test_every_entry_has_examples():
-    assert [one.id for one in CATALOGUE] == list(EXAMPLES)
+    assert [one.id for one in RULED] == list(EXAMPLES)
     assert all(some.fits and some.misses for some in EXAMPLES.values())
 
 
@@ -203,8 +197,7 @@ def test_every_entry_has_examples():
 def test_an_entry_fits_what_it_declares_and_not_what_is_nearly_that(one, evidence, stored):
     some, version = examples(one)
     only = replace(CATALOGUE, departures=(one,))
-    fitting = (one.class_, one.id) if evidence == "walk" or some.instances else ("bug", "")
-    for verdicts, expected in ((some.fits, fitting), (some.misses, ("bug", ""))):
+    for verdicts, expected in ((some.fits, (one.class_, one.id)), (some.misses, ("bug", ""))):
         instances = evidence == "instance"
         run = stored(verdicts, engine_of(one), version, some.options, instances=instances)
         assert found(classify(only, run, evidence)) == [expected] * len(verdicts)
@@ -237,17 +230,30 @@ def test_an_entry_concerns_only_its_engine_versions_and_options(one, stored):
 
 def test_the_first_entry_that_fits_counts(stored):
     some = EXAMPLES["xgrammar-strict-mode"]
-    run = stored(EXTRA_EARLY, "xgrammar", "0.2.8", some.options)
-    assert found(classify(CATALOGUE, run)) == [("departure", "xgrammar-strict-mode")] * 2
-    turned = replace(CATALOGUE, departures=CATALOGUE.departures[::-1])
-    assert found(classify(turned, run)) == [("departure", "xgrammar-property-order")] * 2
+    run = stored(CLOSED, "xgrammar", "0.2.8", some.options)
+    (one,) = (one for one in CATALOGUE if one.id == "xgrammar-strict-mode")
+    both = replace(CATALOGUE, departures=(replace(one, id="first"), one))
+    assert found(classify(both, run)) == [("departure", "first")] * len(CLOSED)
 
 
-@pytest.mark.parametrize("kind", ["contested", "unresolved"])
-def test_what_proves_nothing_has_no_class(kind, stored):
-    run = stored([replace(ORDER[1], kind=kind), ORDER[1]], "xgrammar", "0.2.8", XGRAMMAR)
-    departure = ("departure", "xgrammar-property-order")
-    assert found(classify(CATALOGUE, run)) == [("", ""), departure]
+@pytest.mark.parametrize(
+    ("change", "classed"),
+    [
+        ({"kind": "contested"}, ("", "")),
+        ({"kind": "unresolved"}, ("", "")),
+        ({"effect": "spelling"}, ("bug", "")),
+    ],
+)
+def test_what_proves_nothing_has_no_class_and_a_spelling_no_departure(change, classed, stored):
+    options = EXAMPLES["xgrammar-strict-mode"].options
+    run = stored([replace(CLOSED[0], **change), CLOSED[0]], "xgrammar", "0.2.8", options)
+    assert found(classify(CATALOGUE, run)) == [classed, ("departure", "xgrammar-strict-mode")]
+
+
+def test_what_is_about_spellings_is_asked_of_the_spelling_profile():
+    asked = {row.behaviour for row in load_battery()}
+    spellings = {one.id for one in CATALOGUE.behaviours.values() if one.spelling}
+    assert asked - {""} == spellings | {"control-characters"}
 
 
 def test_verdicts_about_nothing_that_is_declared_are_bugs(stored):
@@ -256,22 +262,23 @@ def test_verdicts_about_nothing_that_is_declared_are_bugs(stored):
 
 
 def test_an_unfinished_run_and_a_finished_one_are_classified_alike(tmp_path):
-    vocabulary = vocabulary_of(ORDER)
-    identity = identity_of("xgrammar", "0.2.8", XGRAMMAR, vocabulary)
+    vocabulary = vocabulary_of(CLOSED)
+    options = EXAMPLES["xgrammar-strict-mode"].options
+    identity = identity_of("xgrammar", "0.2.8", options, vocabulary)
     run = create_or_resume(tmp_path / "run", identity, {})
     assert classify(CATALOGUE, run, "walk", vocabulary).num_rows == 0
-    for number, one in enumerate(ORDER):
+    for number, one in enumerate(CLOSED):
         walk_rows(rows := Rows(), f"case{number}", one, vocabulary)
         run.write_case(number, rows)
     unfinished = found(classify(CATALOGUE, run, "walk", vocabulary))
-    assert unfinished == [("departure", "xgrammar-property-order")] * len(ORDER)
+    assert unfinished == [("departure", "xgrammar-strict-mode")] * len(CLOSED)
     run.finish({})
     assert found(classify(CATALOGUE, run, "walk", vocabulary)) == unfinished
     run.release()
 
 
 def test_another_vocabulary_is_refused(stored):
-    run = stored(EXAMPLES["outlines-whitespace"].fits, "outlines-core", "0.2.14", OUTLINES)
+    run = stored(EXAMPLES["outlines-control-characters"].fits, "outlines-core", "0.2.14", OUTLINES)
     with pytest.raises(UsageError, match="vocabulary is not the one"):
         classify(CATALOGUE, run, "walk", byte_vocabulary([b"other"]))
 
@@ -279,7 +286,7 @@ def test_another_vocabulary_is_refused(stored):
 GOOD = """
 [[departure]]
 id = "some-thing"
-behaviour = "solidus-escape"
+behaviour = "control-characters"
 class = "departure"
 engine = "xgrammar"
 versions = ">=1"
@@ -317,12 +324,11 @@ def test_a_catalogue_of_ones_own(tmp_path, stored):
         ('engine = "xgrammar"', 'engine = "xgrammar"\nmotor = 1', "'motor' was unexpected"),
         ('engine = "xgrammar"', 'engine = "x"\noptions = [{}]', "$.options[0]"),
         ("token = ['a+']", "", "$.when[0]"),
-        ("token = ['a+']", 'evidence = ["walk"]', "$.when[0]"),
+        ("token = ['a+']", "special = true", "'special' was unexpected"),
         ("token = ['a+']", "tokens = ['a']", "'tokens' was unexpected"),
         ("token = ['a+']", "token = ['(']", "is no regular expression"),
         ("token = ['a+']", "token = []", "$.when[0].token"),
         ("token = ['a+']", 'category = ["words"]', "'words' is not one of"),
-        ("token = ['a+']", "forced = 1", "$.when[0].forced"),
         ("token = ['a+']", "references = 0", "$.when[0].references"),
         ('"false_rejection"', '"contested"', "'contested' is not one of"),
         ('"departure"', '"warned"', "is warned without the engine's warning"),
@@ -330,7 +336,13 @@ def test_a_catalogue_of_ones_own(tmp_path, stored):
         ('"documentation"', '"specification"', "of one engine by the specification"),
         ('engine = "xgrammar"', 'engine = "*"', "or of all by another"),
         ('"documentation"', '"hearsay"', "'hearsay' is not one of"),
-        ('"solidus-escape"', '"solidus"', "did you mean 'solidus-escape'"),
+        ('"control-characters"', '"control"', "did you mean 'control-characters'"),
+        ('"control-characters"', '"solidus-escape"', "has rules about spellings"),
+        (
+            "[[departure.when]]\nkind = [\"false_rejection\"]\ntoken = ['a+']",
+            "",
+            "none about values",
+        ),
         ("[[departure]]", "x = 1\n[[departure]]", "consists of tables"),
         ("[[departure]]", "[[departure", "is not TOML"),
     ],
@@ -380,7 +392,7 @@ prints = "no not here"
 source = "https://example.org/code"
 silent = "an engine of one's own"
 """
-    text = WARNED.replace('"solidus-escape"', '"mine"').replace('"xgrammar"', '"my-engine"')
+    text = WARNED.replace('"control-characters"', '"mine"').replace('"xgrammar"', '"my-engine"')
     text = text.replace('"allOf"', '"not"').replace('"xgrammar-all-of"', '"mine"')
     mine = catalogue_of(tmp_path, text.replace("false_rejection", "false_acceptance") + own)
     warned = accepted("not", {"not": {}}, output="no not here\n")
@@ -408,18 +420,19 @@ def test_departures_are_those_of_the_backend_that_took_the_schema(stored):
         "server": "vllm",
         "xgrammar.engine": "xgrammar",
         "xgrammar.packages": "xgrammar",
-        "xgrammar.config": "spec",
-        "xgrammar.any_whitespace": "false",
+        "xgrammar.config": "shipped",
+        "xgrammar.strict_mode": "auto",
         "guidance.engine": "llguidance",
         "guidance.packages": "llguidance",
         "guidance.config": "spec",
-        "guidance.whitespace": "auto",
     }
     verdicts = [
-        replace(rejected("[1,", b"\n"), output=f"vllm 0.33.0: taken by backend {name}\n")
+        replace(
+            rejected('{"a": 1, "', b"zz", A_B), output=f"vllm 0.33.0: taken by backend {name}\n"
+        )
         for name in ("xgrammar", "guidance")
     ]
     run = stored(verdicts, "xgrammar", "0.2.8", options)
     run.manifest["identity"]["engines"]["engine"]["packages"]["llguidance"] = "1.7.6"
-    assert found(classify(CATALOGUE, run)) == [("departure", "xgrammar-fixed-layout"), ("bug", "")]
+    assert found(classify(CATALOGUE, run)) == [("departure", "xgrammar-strict-mode"), ("bug", "")]
     assert schemas_by_backend(run) == {"engine": {"guidance": 1, "xgrammar": 1}}

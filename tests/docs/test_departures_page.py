@@ -33,6 +33,8 @@ def cell(behaviour, engine):
 def table():
     lines = [f"| behaviour | {' | '.join(ENGINES)} |", "| --- " * (1 + len(ENGINES)) + "|"]
     for one in CATALOGUE.behaviours.values():
+        if one.spelling:
+            continue
         about = one.about.replace("\\", "\\\\")
         lines.append(f"| {about} | {' | '.join(cell(one, engine) for engine in ENGINES)} |")
     return "\n".join(lines)
