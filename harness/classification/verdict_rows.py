@@ -130,7 +130,8 @@ class VerdictRows:
     def _case_of(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
         rows = {name: row for row, name in enumerate(self._cases["case"].to_pylist())}
         names = _words(column)
-        return np.fromiter((rows.get(one, -1) for one in names.words), np.int32)[names.codes]
+        found = np.fromiter((rows.get(one, -1) for one in names.words), np.int32)
+        return np.asarray(found[names.codes])
 
     @cached_property
     def _numbers(self) -> list[npt.NDArray[np.int64]]:
