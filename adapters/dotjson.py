@@ -41,11 +41,6 @@ class DotJSONEngine:
     SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
-        """See `harness.protocol.Engine`.
-
-        Raises:
-            UsageError: The package of this name that is installed is another one.
-        """
         import dotjson
 
         missing = [name for name in _DOCUMENTED if not hasattr(dotjson, name)]

@@ -191,11 +191,7 @@ class _Matcher(FollowingMatcher):
 
 @cache
 def _library(installed: str) -> Any:
-    """The library's calls by our names, and `messages`, which gives what it logged since.
-
-    Raises:
-        UsageError: A name is missing, or this is another kind of machine.
-    """
+    """The library's calls by our names, and `messages`, which gives what it logged since."""
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise UsageError("the adapter of llama.cpp knows the calls of Linux on x86-64 alone")
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # it would start a debugger

@@ -49,8 +49,6 @@ _PRESETS = {
     "spec": {"forced": False, "unicode_escapes": True},
     "shipped": {"forced": True, "unicode_escapes": False},
 }
-_PROBE = 3
-"""Most continuations are refused within so many tokens; they need not be converted as a whole."""
 _THREADS = 2
 """Of the library's own batches of masks."""
 _DOCUMENTED = {
@@ -121,9 +119,8 @@ class LLGuidanceEngine:
         self._matcher = llguidance.LLMatcher
         self._vocabulary = vocabulary
         self._tokenizer = _tokenizer(llguidance, vocabulary)
-        self._ids = _Ids(
-            vocabulary.words, vocabulary.special.tobytes(), vocabulary.eos, vocabulary.eos_ids
-        )
+        ends = vocabulary.eos, vocabulary.eos_ids, vocabulary.eos_mask
+        self._ids = _Ids(vocabulary.words, vocabulary.special.tobytes(), *ends)
         self._undecodable = frozenset(
             token
             for token, text in enumerate(vocabulary.tokens)
@@ -215,6 +212,7 @@ class _Ids:
     """By id, 1 where it is special, end of sequence included."""
     eos: int
     eos_ids: tuple[int, ...]
+    ends: Mask
 
     def ordinary(self, token: int) -> bool:
         return 0 <= token < len(self.special) and not self.special[token]
@@ -245,8 +243,7 @@ class _Matcher(EndingMatcher):
         self._raise_error()
         if len(self._ids.eos_ids) > 1 and allows(out, self._ids.eos):
             # The library knows one end-of-sequence id; the others mean the same.
-            for token in self._ids.eos_ids:
-                out[token >> 5] |= 1 << (token & 31)
+            np.bitwise_or(out, self._ids.ends, out=out)
 
     def consume(self, token: int) -> bool:
         if self._ended:
@@ -267,13 +264,9 @@ class _Matcher(EndingMatcher):
         asked = [] if self._ended else self._ids.asked(tokens)
         if self._ids.eos in asked[:1]:
             return int(self.native.is_accepting())
-        taken = 0
-        for some in (asked[:_PROBE], asked):  # an id takes time, be those before accepted or not
-            if taken < len(some) and not self.native.is_stopped():
-                taken = self.native.validate_tokens(some)
-            self._raise_error()
-            if taken < len(some):
-                break
+        stopped = self.native.is_stopped()
+        taken: int = self.native.validate_tokens(asked) if asked and not stopped else 0
+        self._raise_error()
         return taken
 
     def _raise_error(self) -> None:

@@ -266,19 +266,10 @@ def _fields(value: Any, horizon: int) -> dict[str, Any]:
         stack = value.object_stack
         if value.config.max_consecutive_whitespaces == _UNLIMITED:
             del fields["num_consecutive_whitespaces"]
-        fields["last_non_whitespace_character"] = value.last_non_whitespace_character == "["
         if any("KEY_VALUE" in str(getattr(one, "current_stage", "")) for one in stack):
             # the text of a key matters until its object has taken it
             texts = [getattr(one, "parsed_string", "") for one in stack]
             fields["names"] = [value.last_parsed_string, *texts]
-    elif kind == "ObjectParsingState":
-        keys = set(value.existing_keys)
-        keys &= set(value.schema_object.required) if value.is_dictionary else keys
-        fields["existing_keys"] = sorted(keys)
-    elif kind == "ListParsingState":
-        del fields["parsed_string"]
-        if value.max_items is None:
-            fields["num_items_seen"] = min(value.num_items_seen, (value.min_items or 0) + 1)
     elif kind == "StringParsingState" and not value.allowed_strings:
         text = value.parsed_string
         fields["parsed_string"] = bool(text)

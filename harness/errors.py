@@ -13,12 +13,7 @@ _OUT_OF_MEMORY = ("ArrowMemoryError", "OutOfMemoryException")
 
 
 class MaskcourtError(Exception):
-    """A failure with a message for the user; the command line prints it in one line.
-
-    Args:
-        message: What went wrong, and where (schema id, pointer, position, engine).
-        hint: What to do about it; printed behind the message.
-    """
+    """What went wrong, and where, with a hint what to do; the command line prints it in a line."""
 
     exit_code = 2
 

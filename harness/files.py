@@ -39,11 +39,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def require_writable(path: Path, *, directory: bool = False) -> None:
-    """Refuse a file, or a directory for files, that cannot be written; nothing is left there.
-
-    Raises:
-        UsageError: It is of the other kind, or the system refuses to write there.
-    """
+    """Raise UsageError for a file, or a directory for files, that cannot be written."""
     try:
         there = next(some for some in (path.absolute(), *path.absolute().parents) if some.exists())
         if there == path.absolute() and there.is_dir() != directory:
@@ -58,21 +54,13 @@ def require_writable(path: Path, *, directory: bool = False) -> None:
 
 
 class LineFile:
-    """A file of lines, each of which is on the disk before the next is added.
-
-    Args:
-        path: The file; it need not be there.
-    """
+    """A file of lines, each of which is on the disk before the next; it need not be there yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def lines(self) -> list[str]:
-        """The whole lines.
-
-        Raises:
-            RunDirectoryError: The file cannot be read.
-        """
+        """The whole lines; RunDirectoryError where they cannot be read."""
         try:
             data = self.path.read_bytes() if self.path.exists() else b""
             return data.decode().split("\n")[:-1]  # the last one was cut, or is empty

@@ -86,11 +86,7 @@ class EngineInfo:
         *others: str,
         name: str | None = None,
     ) -> Self:
-        """An engine that is `distribution`, as installed, with those of `others` that are.
-
-        Raises:
-            PackageNotFoundError: The distribution is not installed.
-        """
+        """An engine that is `distribution`, as installed, with those of `others` that are."""
         packages = {distribution: version(distribution)}
         for other in others:
             with suppress(PackageNotFoundError):
@@ -244,11 +240,7 @@ class ServingEngine(Engine, Protocol):
     """An engine whose adapter gives its library's own calls."""
 
     def library(self, schema: str) -> Library:
-        """`schema` as `compile` compiles it, to be asked without the adapter.
-
-        Raises:
-            Refused: The engine declines the schema.
-        """
+        """`schema` as `compile` compiles it, or refuses it, to be asked without the adapter."""
 
 
 _M = TypeVar("_M", bound=Matcher)

@@ -296,7 +296,7 @@ class _Environment:
     def required(self, wanted: _Wanted) -> tuple[set[str], list[str]]:
         """What the engine requires, itself or through others, and does not find from inside.
 
-        As it is required, and as what to install: all that anything requires of such a package.
+        As it is required, and as what to install: all that anything requires of such packages.
         """
         paths = [*self.own, *_shared_packages()]
         required: dict[str, list[Requirement]] = {}
@@ -316,15 +316,8 @@ class _Environment:
                     todo.append((key, frozenset(one.extras)))
                 else:
                     unmet[str(one)] = key
-        return set(unmet), [_together(required[key]) for key in sorted(set(unmet.values()))]
-
-
-def _together(required: Sequence[Requirement]) -> str:
-    """One requirement for several of a package; conditions are known to hold."""
-    extras = sorted({extra for one in required for extra in one.extras})
-    url = next((f" @ {one.url}" for one in required if one.url), None)
-    bounds = ",".join(sorted({str(one.specifier) for one in required} - {""}))
-    return required[0].name + (f"[{','.join(extras)}]" if extras else "") + (url or bounds)
+        wanted_too = (str(one) for key in sorted(set(unmet.values())) for one in required[key])
+        return set(unmet), list(dict.fromkeys(wanted_too))
 
 
 def _requirements(
@@ -334,7 +327,7 @@ def _requirements(
     for line in distribution.requires or ():
         with contextlib.suppress(InvalidRequirement):
             required = Requirement(line)
-            marker = required.marker
+            marker, required.marker = required.marker, None
             if marker is None or any(marker.evaluate({"extra": one}) for one in ["", *extras]):
                 yield required
 

@@ -75,15 +75,11 @@ class ServerEngine:
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """What all backends hold; where two differ, what the second of them does."""
         known = [engine.token_bytes(ids) for engine in self._engines.values()]
-        return [_agreed(some) for some in zip(*known, strict=True)]
+        told = [[one for one in some if one is not None] for some in zip(*known, strict=True)]
+        return [next((one for one in some if one != some[0]), (*some, None)[0]) for some in told]
 
 
 def _pass(check: str, schema: Any) -> None:
     words = CHECKS[check](schema) if check else None
     if words is not None:
         raise Refused(words)
-
-
-def _agreed(some: Sequence[bytes | None]) -> bytes | None:
-    told = [one for one in some if one is not None]
-    return next((one for one in told if one != told[0]), told[0] if told else None)

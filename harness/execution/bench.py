@@ -109,15 +109,8 @@ def run_with(
         executor = local_lanes(1)  # the engines are only asked what they are
     telling, runs = progress(len(selected)), []
     with saved_vocabulary(vocabulary) as file, telling:
-        settings = LaneSettings(
-            tuple(specs),
-            str(file),
-            request.limits,
-            request.rules,
-            request.resolver,
-            request.effort,
-            str(slow_schemas_directory()),
-        )
+        how = request.limits, request.rules, request.resolver, request.effort
+        settings = LaneSettings(tuple(specs), str(file), *how, str(slow_schemas_directory()))
         with executor(settings, len(selected), telling.say) as (starter, lanes):
 
             def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
@@ -127,10 +120,14 @@ def run_with(
                 if run.finished:
                     return run, iter(())
                 done = run.done()
-                _note_session(run, lanes)
+                with (run.path / SESSIONS).open("a", encoding="utf-8") as stream:
+                    # a line of its own, also where the one before was cut
+                    stream.write("\n" + json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
                 telling.compares(run.manifest["identity"], selected.families)
                 telling.skip(len(done))
-                return run, _jobs(selected, done)
+                todo = {id_: n for n, id_ in enumerate(selected.ids) if n not in done}
+                cases = selected.source.read(list(todo))
+                return run, ((todo[case.id], case) for case in cases)
 
             Dispatch(starter, lanes, begin, telling).run()
     (run,) = runs
@@ -194,12 +191,6 @@ def _default_path(
     return Path(RUNS) / f"{prefix}{stem[:40]}-{digest}"
 
 
-def _jobs(selected: Selected, done: set[int]) -> Iterator[Job]:
-    todo = {id_: number for number, id_ in enumerate(selected.ids) if number not in done}
-    for case in selected.source.read(list(todo)):
-        yield todo[case.id], case
-
-
 def _notes() -> dict[str, Any]:
     """What is recorded of the machine and the moment; no part of the run's identity."""
     return {
@@ -215,28 +206,13 @@ def _notes() -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    root = Path(__file__).resolve().parents[2]
-    command = [
-        "git",
-        "--no-optional-locks",
-        "-C",
-        str(root),
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=12",
-    ]
+    command = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parents[2])]
+    command += ["describe", "--always", "--dirty", "--abbrev=12"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() or None if done.returncode == 0 else None
-
-
-def _note_session(run: RunDirectory, lanes: int) -> None:
-    with (run.path / SESSIONS).open("a", encoding="utf-8") as stream:
-        # a line of its own, also where the one before was cut
-        stream.write("\n" + json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
+    return done.stdout.strip() or None
 
 
 def _seconds(run: RunDirectory) -> float:

@@ -84,11 +84,7 @@ class LaneStarter(Protocol):
         """Have a lane started; it may take its time."""
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
-        """Wait for lanes that have a message or are gone, for a second at most.
-
-        Raises:
-            KeyboardInterrupt: All is to be ended.
-        """
+        """Lanes with a message or gone, waited for a second; KeyboardInterrupt: all is to end."""
 
     def buried(self, lane: LaneHandle) -> Death:
         """The end of a lane that is gone."""
@@ -118,12 +114,7 @@ class Dispatch:
         self.false_starts = self.idle_deaths = 0
 
     def run(self) -> None:
-        """Until every case is stored.
-
-        Raises:
-            MaskcourtError: An engine does not start, or a case cannot be stored.
-            KeyboardInterrupt: It was stopped.
-        """
+        """Until every case is stored; MaskcourtError where an engine or the disk does not do."""
         try:
             self.lanes = [self.starter.start(careful=False) for _ in range(self.count)]
             while any(lane.ready for lane in self.lanes) or not self._all_stored():
@@ -134,8 +125,8 @@ class Dispatch:
             self.starter.close(self.lanes)
 
     def _all_stored(self) -> bool:
-        open_ = self.given_back or self.suspects or any(lane.running for lane in self.lanes)
-        return self.exhausted and not open_
+        running = any(lane.running for lane in self.lanes)
+        return self.exhausted and not (self.given_back or self.suspects or running)
 
     def _hear(self, lane: LaneHandle) -> None:
         match lane.receive():
@@ -201,7 +192,7 @@ class Dispatch:
             message = f"took its lane down {MAX_DEATHS} times"
             self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
             self.progress.case_stored(CaseDone(ordinal, case.id, "lane_died", 0, 0))
-        if not self.exhausted or not self._all_stored():
+        if not self._all_stored():
             careful = lane.ready and not death.machine
             self.lanes.append(self.starter.start(careful=careful))
 

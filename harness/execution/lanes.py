@@ -117,10 +117,8 @@ class Lane:
     ) -> None:
         """Run cases until `take` gives None, which is asked when there is room.
 
-        Of those begun, the first whose schema is compiled is walked, stored in `run`, and `done`.
-
-        Raises:
-            MaskcourtError: The rows cannot be written.
+        Of those begun, the first whose schema is compiled is walked, stored in `run`, and `done`;
+        raises MaskcourtError where it cannot be written.
         """
         free, more = list(self.runners), True
         while more or self.begun:
@@ -160,11 +158,7 @@ class Lane:
                 runner.ready()
 
     def open(self) -> Engines:
-        """Start the engines and check that they hold the vocabulary; what each says it is.
-
-        Raises:
-            UsageError: An engine does not start, or holds another vocabulary.
-        """
+        """Start the engines and check that they hold the vocabulary; what each says it is."""
         for index, failure in self.panel.open().items():
             output = self.panel.output(index).strip().splitlines()
             too_many = os.strerror(errno.EMFILE) in failure.message

@@ -30,11 +30,7 @@ _NEW = "."
 
 @contextlib.contextmanager
 def held_directory() -> Iterator[Path]:
-    """A new directory with a short path, for the time being.
-
-    Raises:
-        MaskcourtError: Others could change what is in it.
-    """
+    """A new directory with a short path, for the time being; raises where others could write."""
     base = short_base()
     base.mkdir(mode=0o700, exist_ok=True)
     if base.is_symlink() or not only_mine(base.lstat()):

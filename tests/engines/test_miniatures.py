@@ -55,22 +55,6 @@ class TestTheContractFinds:
                 make(miniatures.Enumerator), VOCABULARY, {f'{{"const": {const}}}': [text]}
             )
 
-    @pytest.mark.parametrize(
-        ("kind", "rule"),
-        [
-            (miniatures.LeavesMask, "nothing that goes on so is allowed after '1'"),
-            (miniatures.ChangesMask, "mask_written"),
-            (miniatures.LosesInClones, "clone"),
-            (miniatures.ClonesMove, "clone"),
-            (miniatures.GoesBeyond, "beyond"),
-            (miniatures.FollowsAll, "validate"),
-        ],
-    )
-    def test_adapters_that_contradict_themselves(self, kind, rule):
-        texts = {'{"enum": [123, 129, 23], "x-fault": "1"}': ["123", "129", "23"]}
-        with pytest.raises(ContractBroken, match=f": {rule}"):
-            check_adapter(make(kind), VOCABULARY, texts)
-
     def test_special_tokens_that_are_text(self, monkeypatch):
         every = VOCABULARY.ordinary_mask | VOCABULARY.special_mask
         kind = miniatures.AllowsEverything.Matcher

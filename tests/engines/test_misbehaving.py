@@ -26,7 +26,15 @@ from harness.validators.judge import Judge
 from harness.workers.hosts import Host
 from harness.workers.outcomes import Crashed
 from tests.inprocess import UNCAPPED, InProcessPanel, case, default_options, records
-from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
+from tests.miniatures import (
+    AcceptsExtra,
+    EatsMemory,
+    EatsOnMask,
+    Enumerator,
+    ForbidsOne,
+    HangsBehindExtra,
+    SleepsOnMask,
+)
 from tests.misbehaving import (
     HARMFUL,
     HARMLESS,
@@ -56,15 +64,15 @@ def judge():
 def rows_of(vocabulary, vocabulary_file, judge):
     """The rows of the case, run by real hosts."""
 
-    def run(*kinds):
+    def run(*kinds, one=CASE, limits=Limits(mask=5.0)):  # noqa: B008 - it is frozen
         specs = [
             EngineSpec(f"engine{at}", f"{kind.__module__}:{kind.__name__}", default_options(kind))
             for at, kind in enumerate(kinds)
         ]
-        panel = Panel(specs, str(vocabulary_file), vocabulary.words, Limits(mask=5.0))
+        panel = Panel(specs, str(vocabulary_file), vocabulary.words, limits)
         with contextlib.closing(panel):
             resolver = SharedResolver(Effort())
-            return CaseRun(panel, judge, vocabulary, resolver, RULES).run(CASE)
+            return CaseRun(panel, judge, vocabulary, resolver, RULES).run(one)
 
     return run
 
@@ -115,6 +123,35 @@ def test_what_breaks_the_channel_is_held_against_its_engine_alone(rows_of, kind,
     assert stored["status"] == "walked", stored
     assert (compiled(rows)["engine1"], compiled(rows)["engine2"]) == ("compiled", "compiled")
     assert charged(rows) == {"engine1"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "stages", "outcome"),
+    [
+        (EatsMemory, 1, {"compile"}, "out_of_memory"),
+        (SleepsOnMask, 1, {"walk", "instances"}, "timed_out"),
+        (EatsOnMask, 1, {"walk", "instances"}, "out_of_memory"),
+        (HangsBehindExtra, 4, {"resolve"}, "timed_out"),
+    ],
+)
+def test_a_limit_is_named_and_nobody_elses_loss(rows_of, kind, after, stages, outcome):
+    def judged(rows):
+        return [row for row in records(rows, "verdicts") if row["engine"] != "engine3"]
+
+    schema = {"enum": ["ab", "cab"], "x-extra": ['"axxxxxx"'], "x-forbidden": [['"', "c"]]}
+    one = case({**schema, "x-crash": after}, "ab")
+    limits = Limits(compile=2.0, mask=2.0, resolve=2.0, memory=300 << 20)
+    others = Enumerator, Enumerator if "resolve" in stages else AcceptsExtra, ForbidsOne
+    rows = rows_of(*others, kind, one=one, limits=limits)
+    ends = [row for row in records(rows, "engines") if row["outcome"] != "compiled"]
+    expected = {("engine3", stage, outcome) for stage in stages}
+    assert {(row["engine"], row["stage"], row["outcome"]) for row in ends} == expected
+    errors = ("engine", "position", "token", "kind")
+    alone, beside = (
+        [tuple(row[name] for name in errors) for row in judged(some)]
+        for some in (rows_of(*others, one=one), rows)
+    )
+    assert alone == beside != []
 
 
 def test_an_answer_of_another_length_is_none(vocabulary, monkeypatch):

@@ -107,6 +107,8 @@ class TestGrammar:
             (f"{MINE}[speed=slow]", f"{MINE}[speed=slow]", None, {"speed": "slow"}),
             (f"{MINE}[ depth =5,]", f"{MINE}[depth=5]", None, {"depth": 5}),
             (f"{MINE}[space=@9]@1", f"{MINE}@1[space=@9]", "1", {"space": "@9"}),
+            (f"{MINE}[strict=true,depth=5]@1", f"{MINE}@1[depth=5,strict=true]", "1", {}),
+            (f"{MINE}[strict=true]@1[depth=5]", f"{MINE}@1[depth=5,strict=true]", "1", {}),
         ],
     )
     def test_what_can_be_written(self, text, name, version, given):
@@ -115,18 +117,6 @@ class TestGrammar:
         assert spec.version == version
         assert {key: spec.options[key] for key in given} == given
         assert parse_spec(spec.name) == spec, "the name is a spec of the same engine"
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            f"{MINE}@1.2[strict=true,depth=5]",
-            f"{MINE}[strict=true,depth=5]@1.2",
-            f"{MINE}[depth=5,strict=true]@1.2",
-            f"{MINE}[depth=5]@1.2[strict=true]",
-        ],
-    )
-    def test_the_order_of_its_parts_does_not_matter(self, text):
-        assert parse_spec(text).name == f"{MINE}@1.2[depth=5,strict=true]"
 
     def test_options_are_filled_in_and_typed(self):
         spec = parse_spec(f"{MINE}[depth=5]")

@@ -118,35 +118,21 @@ def command_line(process):
     return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
 
 
-class TestWithoutRay:
-    def test_bench_does_not_import_it(self, local):
-        cases, _ = local
-        program = (
-            "import sys\n"
-            "from harness.cli.main import cli\n"
-            "import harness.execution.dispatch\n"
-            "cli.main(sys.argv[1:], standalone_mode=False)\n"
-            "sys.exit('ray' in sys.modules)\n"
-        )
-        arguments = map(str, cases.arguments("bench", cases.root / "local"))
-        done = maskcourt_program(program, *arguments)
-        assert done.returncode == 0, done.stderr
-
-    def test_a_sweep_says_how_to_install_it(self, local, tmp_path):
-        cases, _ = local
-        program = (
-            "import sys\n"
-            "sys.modules['ray'] = None\n"
-            "from harness.cli.main import main\n"
-            "sys.argv[0] = 'maskcourt'\n"
-            "main()\n"
-        )
-        done = maskcourt_program(program, *map(str, cases.arguments("sweep", tmp_path / "run")))
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "pip install '.[sweep]'" in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
-def maskcourt_program(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def test_where_ray_is_missing_bench_does_not_need_it_and_a_sweep_says_how_to_install_it(
+    local, tmp_path
+):
+    cases, _ = local
+    program = (
+        "import sys\n"
+        "sys.modules['ray'] = None\n"
+        "from harness.cli.main import main\n"
+        "sys.argv[0] = 'maskcourt'\n"
+        "main()\n"
+    )
+    for command, out, code in (("bench", cases.root / "local", 0), ("sweep", tmp_path / "run", 2)):
+        arguments = [sys.executable, "-c", program, *map(str, cases.arguments(command, out))]
+        done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "pip install '.[sweep]'" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -95,11 +95,7 @@ class Cluster:
     handle: Any = field(default=None, repr=False)
 
     def check(self) -> None:
-        """Notice at once that a part of a local cluster is gone; Ray would wait for it.
-
-        Raises:
-            MaskcourtError: It is.
-        """
+        """Raise MaskcourtError where a part of a local cluster is gone; Ray would wait for it."""
         if self.handle is None:
             return
         for name, _ in self.handle.head_node.dead_processes():
@@ -120,22 +116,14 @@ class Cluster:
 
 
 def import_ray(*, local: bool) -> ModuleType:
-    """Ray, with nothing sent anywhere; if `local`, it is to listen to this machine alone.
-
-    Raises:
-        UsageError: It is not installed.
-    """
+    """Ray, with nothing sent anywhere; if `local`, it is to listen to this machine alone."""
     os.environ.update({**_NOTHING_SENT, **(_LOOPBACK if local else {})})
     return require("ray", "sweep", "sweeps")
 
 
 @contextlib.contextmanager
 def local_cluster(nodes: int) -> Iterator[Cluster]:
-    """A cluster on this machine for the time being, whose nodes divide it among them.
-
-    Raises:
-        MaskcourtError: Ray does not start, or listens to more than this machine.
-    """
+    """A cluster on this machine for the time being, whose nodes divide it among them."""
     with held_directory() as directory, nothing_left() as mark:
         os.environ["RAY_TMPDIR"] = str(directory)
         ray = import_ray(local=True)
@@ -182,11 +170,7 @@ def nothing_left(*, of_orphans: bool = False) -> Iterator[str]:
 
 @contextlib.contextmanager
 def existing_cluster(address: str) -> Iterator[Cluster]:
-    """This process connected to a cluster for the time being.
-
-    Raises:
-        MaskcourtError: There is none, or it cannot be reached from here.
-    """
+    """This process connected to a cluster for the time being; MaskcourtError if it cannot be."""
     if address.startswith("ray://"):
         raise UsageError(
             f"{address}: Ray's client is not supported",

@@ -29,10 +29,8 @@ from harness.workers.temporary_directories import sweep_up
 def apart(work: Callable[[], Path]) -> Path:
     """What `work` gives, done in a child process; what it raises is raised here.
 
-    A signal that would end this process ends the child first, as it would end `work`.
-
-    Raises:
-        MaskcourtError: The child ended without an answer.
+    A signal that would end this process ends the child first, as it would end `work`. Where the
+    child ends without an answer that is a MaskcourtError.
     """
     ours, theirs = multiprocessing.Pipe(duplex=False)
     sys.stdout.flush()

@@ -50,12 +50,7 @@ _FATE_SECONDS = 60.0
 
 
 def sweep(request: SweepRequest) -> RunDirectory:
-    """Run what is asked, or go on with it where it was interrupted; the finished run.
-
-    Raises:
-        MaskcourtError: Whatever the user can mend.
-        KeyboardInterrupt: The user stopped it; finished cases are kept.
-    """
+    """Run what is asked, or go on with it, as `harness.execution.bench.bench`; the finished run."""
 
     def run() -> Path:
         import_ray(local=request.address is None)  # where it is missing, say so first
@@ -207,7 +202,8 @@ class LaneActors:
         nodes = self._cluster.nodes()
         for node, name in sorted(self._names.items(), key=lambda item: item[1]):
             lanes = [lane for lane in self._lanes if lane.node == node]
-            cases, died = sum(lane.stored for lane in lanes), sum(map(_broke, lanes))
+            cases = sum(lane.stored for lane in lanes)
+            died = sum(lane.death is not None and bool(lane.death.reason) for lane in lanes)
             line = f"node {name}: {_many(cases, 'case')}, {_many(len(lanes) - died, 'lane')}"
             line += f", {_many(died, 'lane')} died" if died else ""
             yield line + ("" if node in nodes else ", the node is gone")
@@ -295,11 +291,7 @@ class LaneActor:
 
 
 def _lane(order: LaneOrder, vocabulary_path: str) -> Lane:
-    """The lane, as this node has it.
-
-    Raises:
-        UsageError: The node has other code or packages than the driver.
-    """
+    """The lane, as this node has it; UsageError where it has other code than the driver."""
     for name, here in installed().items():
         if here != (there := order.installed[name]):
             raise UsageError(
@@ -339,10 +331,6 @@ def _node() -> str:
     import ray
 
     return str(ray.get_runtime_context().get_node_id())
-
-
-def _broke(lane: _RayLane) -> bool:
-    return lane.death is not None and bool(lane.death.reason)
 
 
 def _last_words(error: Exception) -> str:
