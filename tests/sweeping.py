@@ -161,9 +161,9 @@ def listening_beyond_here(pids: list[int]) -> list[str]:
 def main() -> None:
     """Hold a cluster."""
     from harness.execution.sweep.cluster import _HEALTH, import_ray
-    from harness.workers.temporary_directories import held_directory
+    from harness.workers.temporary_directories import temporary_directory
 
-    with held_directory() as directory:
+    with temporary_directory() as directory:
         os.environ["RAY_TMPDIR"] = str(directory)
         out = os.dup(1)
         os.dup2(2, 1)  # what Ray prints is none of ours

@@ -62,13 +62,13 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     from harness.check.text import CheckOutput, write_page
     from harness.check.work import SchemaCheck
     from harness.classification.departures import load_catalogue
-    from harness.workers.temporary_directories import held_directory
+    from harness.workers.temporary_directories import temporary_directory
 
     named = usable_schemas(schemas)
     answers = Answers([one.name for one in named], [one.name for one in request.specs])
     output = CheckOutput(answers, quiet=json.as_json)
     interrupted = False
-    kept = held_directory() if result.out is None else nullcontext(result.out)
+    kept = temporary_directory() if result.out is None else nullcontext(result.out)
     with kept as directory:
         try:
             with output, SchemaCheck(request, named, directory, load_catalogue()) as work:

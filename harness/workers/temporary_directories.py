@@ -29,7 +29,7 @@ _NEW = "."
 
 
 @contextlib.contextmanager
-def held_directory() -> Iterator[Path]:
+def temporary_directory() -> Iterator[Path]:
     """A new directory with a short path, for the time being; raises where others could write."""
     base = short_base()
     base.mkdir(mode=0o700, exist_ok=True)

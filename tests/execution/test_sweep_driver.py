@@ -16,7 +16,7 @@ import pytest
 from harness import interrupts
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.sweep.driver import apart
-from harness.workers.temporary_directories import held_directory
+from harness.workers.temporary_directories import temporary_directory
 from tests.command import is_gone, until
 
 pytestmark = [
@@ -69,7 +69,7 @@ def test_its_end_is_told_and_what_it_started_ends(tmp_path, end, how):
     pid, held = tmp_path / "pid", tmp_path / "held"
 
     def work():
-        held.write_text(str(held_directory().__enter__()))
+        held.write_text(str(temporary_directory().__enter__()))
         program = f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 60"
         command = ["/bin/sh", "-c", f"setsid /bin/sh -c '{program}' & "]
         subprocess.run(command, env={}, check=True, timeout=10)

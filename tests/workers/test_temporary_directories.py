@@ -12,17 +12,17 @@ from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.workers import temporary_directories as module
 from harness.workers.temporary_directories import (
-    held_directory,
     saved_vocabulary,
     short_base,
     sweep_up,
+    temporary_directory,
 )
 
 HOLDER = (
     "import sys, tempfile\n"
     "from harness.workers import temporary_directories as module\n"
     "tempfile.tempdir, module.LONGEST_BASE = sys.argv[1], 1000\n"
-    "with module.held_directory() as directory:\n"
+    "with module.temporary_directory() as directory:\n"
     "    (directory / 'file').write_text('theirs')\n"
     "    print(directory, flush=True)\n"
     "    sys.stdin.read()\n"
@@ -50,7 +50,7 @@ def test_what_another_process_holds_stays_until_it_is_dead(base):
         text=True,
     ) as other:
         theirs = base / other.stdout.readline().strip().rpartition("/")[2]
-        with held_directory() as directory:
+        with temporary_directory() as directory:
             assert names(base) == sorted([directory.name, theirs.name])
         assert (theirs / "file").read_text() == "theirs"
         other.kill()
@@ -58,7 +58,7 @@ def test_what_another_process_holds_stays_until_it_is_dead(base):
     assert names(base) == []
 
 
-def test_what_is_no_held_directory_is_left_alone(base, tmp_path):
+def test_what_is_no_temporary_directory_is_left_alone(base, tmp_path):
     sweep_up()
     base.mkdir()
     (tmp_path / "kept").mkdir()
@@ -72,7 +72,7 @@ def test_what_is_no_held_directory_is_left_alone(base, tmp_path):
 def test_many_who_come_and_go_do_each_other_no_harm(base):
     def come_and_go(number):
         for _ in range(50):
-            with held_directory() as directory:
+            with temporary_directory() as directory:
                 (directory / f"{number}").touch()
                 assert names(directory) == [f"{number}"]
 
@@ -115,5 +115,5 @@ def _open_to(mode):
 def test_one_that_others_can_write_to_is_not_used(base, made):
     """They could put another vocabulary there, or cases that are code."""
     made(base)
-    with pytest.raises(MaskcourtError, match="others can write to it"), held_directory():
+    with pytest.raises(MaskcourtError, match="others can write to it"), temporary_directory():
         pass

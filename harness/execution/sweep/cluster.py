@@ -27,7 +27,7 @@ from typing import Any
 from harness.errors import MaskcourtError, UsageError
 from harness.optional import require
 from harness.workers.lineage import MARK, adopt_orphans, below, end_all, marked
-from harness.workers.temporary_directories import held_directory
+from harness.workers.temporary_directories import temporary_directory
 
 GO_ON = "stored cases are kept, the same command goes on"
 
@@ -124,7 +124,7 @@ def import_ray(*, local: bool) -> ModuleType:
 @contextlib.contextmanager
 def local_cluster(nodes: int) -> Iterator[Cluster]:
     """A cluster on this machine for the time being, whose nodes divide it among them."""
-    with held_directory() as directory, nothing_left() as mark:
+    with temporary_directory() as directory, nothing_left() as mark:
         os.environ["RAY_TMPDIR"] = str(directory)
         ray = import_ray(local=True)
         handle = _started(nodes, directory)
