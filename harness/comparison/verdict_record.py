@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,26 +108,16 @@ class VerdictNotes:
             after = findings.completions[int(completion[at])].text if completion[at] >= 0 else b""
             return position.text + written + after
 
-        format_alone, spellings = [False] * len(tokens), [""] * len(tokens)
-        if self._facts is not None:
-            each = [reasons[at] for at in attributed.tolist()]
-            format_alone, spellings = self._facts.of(
-                kind.tolist(), categories.tolist(), details.tolist(), each, text
-            )
-        effects = EffectColumns(len(tokens))
-        written = len(position.text)
-        for at, word in enumerate(kind.tolist() if self._effects else ()):
-            consumed, size = position.consumed, written
-            whole = b"" if word not in _WITH_EFFECT else text(at)
-            if word == DEAD_END:
-                token = int(tokens[at])
-                consumed, size = (*consumed, token), written + len(self._vocabulary.tokens[token])
-                if accepter[at] in (-1, found.row[at]):
-                    whole = b""
-            fault = written + max(int(refused_at[at]), 0)
-            rejected = Rejected(findings.engines[found.row[at]], whole, consumed, size, fault)
-            reason = evidence[ruled[at]].reason
-            self._note_effect(effects, at, word, reason, format_alone[at], rejected)
+        def rejected(at: int) -> Rejected:
+            engine, fault = findings.engines[found.row[at]], len(position.text)
+            fault += max(int(refused_at[at]), 0)
+            if found.kind[at] != CODES.index(DEAD_END):
+                return Rejected(engine, text(at), position.consumed, len(position.text), fault)
+            token = int(tokens[at])
+            size = len(position.text) + len(self._vocabulary.tokens[token])
+            whole = b"" if accepter[at] in (-1, found.row[at]) else text(at)
+            return Rejected(engine, whole, (*position.consumed, token), size, fault)
+
         names = ["", *map(self._name, findings.engines)]
         self.rows.extend(
             "verdicts",
@@ -154,31 +144,44 @@ class VerdictNotes:
             located=located,
             jsonschema=Words(ruled, [one.jsonschema for one in evidence]),
             jsonschema_rs=Words(ruled, [one.jsonschema_rs for one in evidence]),
-            format_alone=np.array(format_alone, dtype=np.bool_),
-            number_spelling=_coded(spellings),
-            shown_by=_coded(
-                [
-                    self._facts.shown_by(text(at)) if self._facts and word in _WITH_EFFECT else ""
-                    for at, word in enumerate(kind.tolist())
-                ]
+            **self._of_texts(
+                kind.tolist(),
+                categories.tolist(),
+                details.tolist(),
+                [reasons[at] for at in attributed.tolist()],
+                [evidence[at].reason for at in ruled.tolist()],
+                text,
+                rejected,
             ),
-            **vars(effects),
         )
 
-    def _note_effect(
+    def _of_texts(
         self,
-        columns: EffectColumns,
-        at: int,
-        kind: str,
-        reason: str,
-        format_alone: bool,
-        rejected: Rejected,
-    ) -> None:
-        """Note the effect of a verdict, or that it is to be asked for."""
-        if kind in ACCEPTANCES:
-            columns.note(at, effect_of_acceptance(kind, reason, format_alone=format_alone))
-        elif kind in _WITH_EFFECT and self._effects is not None:
-            self._effects.add(rejected, columns, at)
+        kinds: Sequence[str],
+        categories: Sequence[str],
+        details: Sequence[str],
+        reasons: Sequence[GoverningKeyword | Ruling],
+        explained: Sequence[str],
+        text: Callable[[int], bytes],
+        rejected: Callable[[int], Rejected],
+        *,
+        own: bool = False,
+    ) -> Mapping[str, Sequence[Any]]:
+        """The columns that are about the whole text of each verdict, `own` if it is the case's."""
+        effects, shown_by = EffectColumns(len(kinds)), [""] * len(kinds)
+        alone, spellings = [False] * len(kinds), [""] * len(kinds)
+        if self._facts is not None and self._effects is not None:
+            alone, spellings = self._facts.of(kinds, categories, details, reasons, text)
+            for at, kind in enumerate(kinds):
+                if kind in _WITH_EFFECT:
+                    shown_by[at] = REAL if own else self._facts.shown_by(text(at))
+                if kind in ACCEPTANCES:
+                    effect = effect_of_acceptance(kind, explained[at], format_alone=alone[at])
+                    effects.note(at, effect)
+                elif kind in _WITH_EFFECT:
+                    self._effects.add(rejected(at), effects, at)
+        about = {"format_alone": alone, "number_spelling": spellings, "shown_by": shown_by}
+        return {**about, **vars(effects)}
 
     def _name(self, engine: int) -> str:
         return CHALLENGER if engine == CHALLENGER_NUMBER else self._names[engine]
@@ -254,28 +257,13 @@ class VerdictNotes:
     def _of_text(
         self, evidence: str, engine: int, number: int, one: FedText, verdict: TextVerdict
     ) -> None:
-        ruling = one.ruling
-        offset = self._offset(one, verdict)
+        ruling, offset = one.ruling, self._offset(one, verdict)
         place, category, governing = self._text_attributed(one, verdict, offset)
         reason = governing if verdict.kind in _GOVERNED else ruling
-        format_alone, spelling = [False], [""]
-        if self._facts is not None:
-            format_alone, spelling = self._facts.of(
-                [verdict.kind], [category], [governing.detail], [reason], lambda _: one.text
-            )
-        effects = EffectColumns(1)
-        shown_by = ""
-        if self._facts is not None and verdict.kind in _WITH_EFFECT:
-            own = evidence == INSTANCE and one.label != GENERATED
-            shown_by = REAL if own else self._facts.shown_by(one.text)
-        if self._effects is not None:
-            written = len(self._prefix(one, verdict))
-            fault = offset if offset >= 0 else written
-            whole = b"" if verdict.kind == DEAD_END else one.text
-            tokens = one.tokens[: verdict.consumed]
-            rejected = Rejected(engine, whole, tokens, written, fault)
-            alone = format_alone[0]
-            self._note_effect(effects, 0, verdict.kind, ruling.reason, alone, rejected)
+        written = len(self._prefix(one, verdict))
+        whole = b"" if verdict.kind == DEAD_END else one.text
+        fault = offset if offset >= 0 else written
+        rejected = Rejected(engine, whole, one.tokens[: verdict.consumed], written, fault)
         self.rows.extend(
             VERDICT_TABLES[evidence],
             1,
@@ -296,10 +284,16 @@ class VerdictNotes:
             located=np.array([-1]),
             jsonschema=ruling.jsonschema,
             jsonschema_rs=ruling.jsonschema_rs,
-            format_alone=format_alone[0],
-            number_spelling=spelling[0],
-            shown_by=shown_by,
-            **vars(effects),
+            **self._of_texts(
+                [verdict.kind],
+                [category],
+                [governing.detail],
+                [reason],
+                [ruling.reason],
+                lambda _: one.text,
+                lambda _: rejected,
+                own=evidence == INSTANCE and one.label != GENERATED,
+            ),
         )
 
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:
