@@ -7,14 +7,16 @@ same of it, as what they say it is.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
 from harness.jsontext import strict_json
 from harness.schemas.probable_values import distinct, in_turn
-from harness.schemas.values import ValueMaker, violations
+from harness.schemas.values import ValueMaker, traits, violations
 from harness.validators.coverage import Feature
 from harness.validators.judge import INVALID, VALID, Judge, Ruling
 
@@ -24,6 +26,7 @@ _FED_ROOM: Final = 4000
 _BROKEN: Final = 4
 """Valid values that others are made of by breaking them."""
 _MOST_BROKEN: Final = 250
+_EXPONENT: Final = re.compile(r"-?[0-9.]+e[+-][0-9]+")
 
 
 @dataclass(frozen=True)
@@ -89,43 +92,63 @@ def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
 def _judged(
     judge: Judge, values: Iterable[Any], style: Mapping[str, Any]
 ) -> list[tuple[Any, Ruled]]:
-    written = [(value, _written(value, style)) for value in values]
-    fit = [(value, text) for value, text in written if text and len(text) <= _FED_ROOM]
+    written = [(value, text) for value in values for text in _written(value, style)]
+    fit = [(value, text) for value, text in written if len(text) <= _FED_ROOM]
     rulings = judge.judge([text for _, text in fit])
     return [(value, Ruled(text, one)) for (value, text), one in zip(fit, rulings, strict=True)]
 
 
-def _written(value: Any, style: Mapping[str, Any]) -> bytes:
-    """The text of a value; empty where it cannot be written in UTF-8, or is no JSON."""
+def _written(value: Any, style: Mapping[str, Any]) -> list[bytes]:
+    """The texts of a value; none where it cannot be written in UTF-8, or is no JSON.
+
+    A number alone with an exponent is spelt positionally as well.
+    """
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, **style).encode("utf-8")
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, **style)
+        plain = format(Decimal(text), "f") if _EXPONENT.fullmatch(text) else text
+        return [one.encode("utf-8") for one in dict.fromkeys((text, plain))]
     except (ValueError, RecursionError):
-        return b""
+        return []
 
 
 def _covering(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
     """Texts in the order of what each adds to those before it; short ones first where that ties.
 
-    The first is chosen among those that are short enough to be walked, if there are any.
+    The first is chosen among those that are short enough to be walked, if there are any. Parts of
+    the schema come before traits of the values.
     """
     _, features = judge.reached([one.text for one in ruled])
-    left = dict(zip(ruled, features, strict=True))
-    seen: frozenset[Feature] = frozenset()
+    left = {
+        one: (found, traits(json.loads(one.text)))
+        for one, found in zip(ruled, features, strict=True)
+    }
+    seen, had = frozenset[Feature](), frozenset[str]()
     chosen: list[Ruled] = []
     while left:
         short = [one for one in left if len(one.text) <= _REFERENCE_ROOM]
         among = left if chosen or not short else short
-        best = min(among, key=lambda one: (-len(left[one] - seen), len(one.text), one.text))
-        seen |= left.pop(best)
+        fresh = {one: (-len(left[one][0] - seen), -len(left[one][1] - had)) for one in among}
+        best = min(among, key=lambda one: (fresh[one], len(one.text), one.text))
+        reached, has = left.pop(best)
+        seen, had = seen | reached, had | has
         chosen.append(best)
     return chosen
 
 
 def _by_keyword(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
-    """Texts in turn of what they break, for each keyword those first that miss a bound by one."""
+    """Texts in turn of what they break, for each keyword those first that miss a bound by one.
+
+    Then come those with a trait that none before them has, as they were made.
+    """
     _, features = judge.reached([one.text for one in ruled])
-    missing = {one for one, found in zip(ruled, features, strict=True) if found}
-    groups: dict[tuple[str, str], list[Ruled]] = {}
-    for one in sorted(ruled, key=lambda one: (one not in missing, len(one.text), one.text)):
-        groups.setdefault((one.ruling.keyword, one.ruling.schema_pointer), []).append(one)
-    return list(in_turn(list(groups.values())))
+    groups: dict[tuple[str, str], dict[int, list[Ruled]]] = {}
+    seen: dict[tuple[str, str], set[str]] = {}
+    for one, missing in zip(ruled, features, strict=True):
+        place = (one.ruling.keyword, one.ruling.schema_pointer)
+        had, has = seen.setdefault(place, set()), traits(json.loads(one.text))
+        level = 0 if missing else 1 if has - had else 2
+        had |= has
+        groups.setdefault(place, {}).setdefault(level, []).append(one)
+    return list(
+        in_turn([[one for rank in sorted(by) for one in by[rank]] for by in groups.values()])
+    )

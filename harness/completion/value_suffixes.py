@@ -29,7 +29,7 @@ from harness.jsontext.partial import (
     with_value,
 )
 from harness.jsontext.pointers import MISSING
-from harness.schemas.formats import FORMATS
+from harness.schemas.formats import FORMAT_PATTERNS
 from harness.schemas.patterns import Pattern, pattern
 from harness.schemas.probable_values import Variant, automata, distinct, in_turn, property_names
 from harness.schemas.schema import count, listed, mapping, strings, types
@@ -401,4 +401,4 @@ def _unreadable(variant: Variant) -> bool:
     expression, wanted = variant.get("pattern"), variant.get("format")
     if isinstance(expression, str) and pattern(expression) is None:
         return True
-    return isinstance(wanted, str) and wanted not in FORMATS
+    return isinstance(wanted, str) and wanted not in FORMAT_PATTERNS

@@ -88,7 +88,11 @@ def open_jsonl(path: Path) -> CaseSource:
 
 def _case(line: bytes, where: str, stem: str) -> Case:
     try:
-        members = raw_members(line)
+        try:
+            members = raw_members(line)
+        except strict_json.JsonError:
+            strict_json.parse(line)  # says where the text ends or goes wrong
+            raise
     except strict_json.JsonError as error:
         raise InputError(f"{where}: {error}", "a line is one JSON object") from None
     for key in members:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.schemas.formats import FORMATS
+from harness.schemas.format_values import format_values
 
 ALWAYS: Final = (
     *("null", "true", "false", "0", "-1", "1", "2", "1.5", "1.0", "1e2", "-0"),
@@ -22,6 +22,8 @@ ALWAYS: Final = (
 _MOST = 400
 _LONGEST = 120
 _DEEPEST = 40
+_OF_FORMAT = 8
+"""Texts of a format, and as many near misses."""
 _LARGE = 1e300
 
 Hint = tuple[str, str]
@@ -79,8 +81,8 @@ def _values_of(keyword: str, value: Any) -> Iterator[Any]:
         case (("dependentRequired" | "dependencies" | "dependentSchemas"), dict()):
             yield from value
         case "format", str():
-            known = FORMATS.get(value)
-            yield from ("",) if known is None else (known.sample, *known.near_misses)
+            known = format_values(value)
+            yield from (*known.valid[:_OF_FORMAT], *known.invalid[:_OF_FORMAT], "")
         case (("maxLength" | "minLength"), int()) if 0 <= value < _LONGEST:
             yield from ("a" * (value + 1), "a" * value, "a" * max(0, value - 1))
         case (("maxItems" | "minItems"), int()) if 0 <= value < _LONGEST // 2:

@@ -243,6 +243,22 @@ class Pattern:
             self._shortest[key] = shortest([self], (state,), min(at_least, 400))
         return self._shortest[key]
 
+    def alternatives(self, most: int) -> list[str]:
+        """Short texts that match in different ways, at most so many."""
+        queue, seen, found = deque([(self.start, "")]), {self.start}, list[str]()
+        for _ in range(_MAX_SEARCH // 8):
+            if not queue or len(found) >= most:
+                break
+            state, text = queue.popleft()
+            for char in self.useful(state):
+                after = self.step(state, char)
+                if after != self.DEAD and self.accepts(after):
+                    found.append(text + char)
+                if after != self.DEAD and after not in seen:
+                    seen.add(after)
+                    queue.append((after, text + char))
+        return found[:most]
+
     def useful(self, state: int) -> list[str]:
         """Characters that may follow, a few of each set that the pattern names."""
         points: dict[int, None] = {}

@@ -15,7 +15,8 @@ from itertools import islice, zip_longest
 from typing import Any, Final
 
 from harness.jsontext.pointers import MISSING
-from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
+from harness.schemas.format_values import format_values
+from harness.schemas.formats import FORMAT_PATTERNS
 from harness.schemas.patterns import Pattern, pattern
 from harness.schemas.schema import (
     REFERENCES,
@@ -239,8 +240,7 @@ def property_names(variants: Iterable[Variant]) -> list[str]:
 def string_examples(variant: Variant) -> list[Any]:
     """Strings for the keywords of `variant` that look at strings."""
     low = min(count(variant.get("minLength")) or 0, _MAX_PADDING)
-    known = FORMATS.get(str(variant.get("format")))
-    out: list[Any] = [] if known is None else [known.sample]
+    out: list[Any] = [*format_values(str(variant.get("format"))).valid[:1]]
     for automaton in automata(variant):
         found = automaton.finish(automaton.start, low)
         if found is not None:

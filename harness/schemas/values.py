@@ -9,16 +9,20 @@ Nothing here is proven, nothing is drawn, and work is bounded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from itertools import chain, islice
 from typing import Any, Final
 
-from harness.schemas.patterns import pattern, shortest
+from harness.schemas.format_values import format_values
+from harness.schemas.patterns import Pattern, pattern, shortest
 from harness.schemas.probable_values import (
     ProbableValues,
     Variant,
     automata,
+    distinct,
     in_turn,
     matching_names,
     number_examples,
@@ -28,6 +32,7 @@ from harness.schemas.probable_values import (
     string_examples,
 )
 from harness.schemas.schema import (
+    Schema,
     child_schema,
     count,
     kinds,
@@ -36,13 +41,14 @@ from harness.schemas.schema import (
     matches,
     needed,
     number,
+    strings,
     types,
 )
 
 _DEEPEST: Final = 24
 _BARE: Final = 6
 """The depth from which on objects have no more members than they must."""
-_MOST: Final = (32, 16, 12, 8, 6, 4, *[2] * (_DEEPEST - 6))
+_MOST: Final = (64, 24, 12, 8, 6, 4, *[2] * (_DEEPEST - 6))
 """Options of one subschema, by how deep in the value it stands."""
 _ROOM: Final = (3000, 2000, 1200, 700, 400, 200, *[100] * (_DEEPEST - 6))
 """Characters of one value, likewise."""
@@ -58,6 +64,16 @@ _MAX_LENGTH = 300
 """Characters of a string, and a tenth of it items of an array, that are made to meet a bound."""
 _SPECIAL: Final = 'é"\\/\n😀'
 """What a string may hold that is easily written wrongly."""
+_ODD: Final = (*_SPECIAL, "[", "-", " ", "0", "Z", "日", "\t", "\u2028", "\x7f", "\xa0")
+"""Characters that stand in turn at each place of a text that matches a pattern."""
+_LENGTHS: Final = (2, 3, 4, 8, 16, 40)
+_TINY: Final = 1e-8
+_NUMBERS: Final = (
+    *(0.1, -0.5, 1.5, 0.1234567, _TINY, -_TINY, 3e22, -3e22, 1e21, 123456789, -100, 2**53, 1e-300),
+)
+"""Numbers that are written in different ways, or that a range of digits does not hold."""
+_NAMES: Final = ("a", "extra", "A-1 é", "", 'a"b', "x1")
+"""Names of members that a schema hardly declares."""
 
 
 class ValueMaker:
@@ -69,6 +85,9 @@ class ValueMaker:
         self._work = _MAX_WORK
         self._joint: dict[tuple[int, int], tuple[Variant, Any]] = {}
         self._known: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
+        declared = islice(_declared(root), _MAX_MEMBERS)
+        self.names = tuple(dict.fromkeys((*_NAMES, *declared)))
+        """Names that an object may have undeclared, those of all parts of the schema among them."""
 
     def values(self) -> list[Any]:
         """Values for the root schema, all distinct, those that look valid before the others."""
@@ -115,9 +134,10 @@ class ValueMaker:
         if "default" in variant:
             yield variant["default"]
         yield from listed(variant.get("examples"))
-        yield from in_turn(
-            [list(self._of_type(kind, variant, depth)) for kind in probable_types(variant)]
-        )
+        kinds_ = probable_types(variant)
+        typed = [list(self._of_type(kind, variant, depth)) for kind in kinds_]
+        others = () if types(variant) else _OTHERS
+        yield from in_turn([*typed, (one for one in others if not {*kinds_} & {*kinds(one)})])
 
     def _of_type(self, kind: str, variant: Variant, depth: int) -> Iterable[Any]:
         match kind:
@@ -128,7 +148,7 @@ class ValueMaker:
             case "string":
                 return _strings(variant)
             case "integer" | "number":
-                return number_examples(variant, whole=kind == "integer")[: _MOST[depth]]
+                return _numbers(variant, whole=kind == "integer")[: _MOST[depth]]
         return [True, False] if kind == "boolean" else [None]
 
     def _objects(self, variant: Variant, depth: int) -> Iterator[dict[str, Any]]:
@@ -143,6 +163,28 @@ class ValueMaker:
             for names in rows if turn else [*rows, *_further(options, required)]:
                 row = {name: options[name][turn % len(options[name])] for name in names}
                 yield self._mended(variant, row, options, depth)
+            if not turn and depth < _BARE:
+                yield from self._with_undeclared(variant, required, options, depth)
+
+    def _with_undeclared(
+        self, variant: Variant, required: list[str], options: dict[str, list[Any]], depth: int
+    ) -> Iterator[dict[str, Any]]:
+        """Objects with one member more, whose name nothing declares, where that is allowed."""
+        row = {name: options[name][0] for name in required}
+        if self.probable.child(variant, "\0") is False:
+            return
+        naming = variant.get("propertyNames", True)
+        fresh = (
+            name for name in self.names if name not in options and self.probable.fits(naming, name)
+        )
+        for at, name in enumerate(islice(fresh, 8)):
+            found = self._of(variant, name, depth)
+            if found:
+                more = {name: found[at % len(found)]}
+                yield self._mended(variant, row | more, options, depth)
+                if not at and len(options) > len(required):
+                    whole = {name: some[0] for name, some in options.items()}
+                    yield self._mended(variant, whole | more, options, depth)
 
     def _members(self, variant: Variant, must: Collection[str], depth: int) -> dict[str, list[Any]]:
         """The options of all declared members, and of one for each pattern of names."""
@@ -152,9 +194,11 @@ class ValueMaker:
             kept = {*must, *[name for name in names if name not in must][: max(spare, 0)]}
             names = [name for name in names if name in kept]
         for expression in mapping(variant, "patternProperties") if depth < _BARE else ():
-            names += [name for name in islice(matching_names(expression), 1) if name not in names]
-        found = {name: self._of(variant, name, depth) for name in names}
-        return {name: options for name, options in found.items() if options}
+            automaton = pattern(expression)
+            found = _matching(automaton, 0, 6) if automaton else matching_names(expression)
+            names += [name for name in islice(found, 6) if name not in names]
+        known = {name: self._of(variant, name, depth) for name in names}
+        return {name: options for name, options in known.items() if options}
 
     def _chunks(
         self, options: dict[str, list[Any]], required: Sequence[str], depth: int
@@ -288,7 +332,65 @@ def _strings(variant: Variant) -> Iterator[str]:
             yield from _of_length(variant, length, free=free)
     if free and (high is None or high >= low + len(_SPECIAL)):
         yield _SPECIAL + "a" * low
+    for one in format_values(str(variant.get("format"))).valid:
+        if low <= len(one) <= (high or len(one)):
+            yield one
+    for automaton in both:
+        yield from _matching(automaton, low, 24)
     yield from found[2:]
+
+
+def _matching(automaton: Pattern, low: int, most: int) -> Iterator[str]:
+    """Texts of `low` or more characters that match in different ways, at most so many.
+
+    The alternatives; text around them; odd characters at the begin, in the middle, at the end;
+    longer and longer ones, up to the longest.
+    """
+
+    def tried() -> Iterator[str]:
+        first = automaton.finish(automaton.start, low)
+        if first is None:
+            return
+        yield first
+        yield from automaton.alternatives(8)
+        yield from ("x" + first, first + "x", f"é{first}1")
+        for char in _ODD:
+            yield from (first[:at] + char + first[at + 1 :] for at in (0, len(first) // 2))
+            yield first + char
+        for length in _LENGTHS:
+            yield automaton.finish(automaton.start, max(low, length)) or first
+
+    found = dict.fromkeys(one for one in tried() if len(one) >= low)
+    accepted = (one for one in found if automaton.accepts(automaton.walk(automaton.start, one)))
+    return islice(accepted, most)
+
+
+def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
+    """Numbers for the keywords of `variant`, also where digits are many, or an exponent is due."""
+    plain = number_examples(variant, whole=whole)
+    bounds = [number(variant.get(one)) for one in (*_BOUNDS, *_EXCLUDED)]
+    near = [edge + by for edge in bounds if edge is not None for by in (0.1, -0.1, _TINY, -_TINY)]
+    step = number(variant.get("multipleOf"))
+    if step:
+        exact = Decimal(repr(step))
+        near = [float(exact * factor) for factor in (1, 3, 7, -2, 113, 12345, 10**8, 10**22)]
+    wanted = {**variant, "type": "integer" if whole else "number"}
+    others = [int(one) if whole and one.is_integer() else one for one in map(float, near)]
+    fitting = (one for one in (*others, *_NUMBERS) if Schema(True).fits(wanted, one))
+    return distinct([*plain[:6], *fitting, *plain[6:]])
+
+
+def _declared(schema: Any) -> Iterator[str]:
+    """The names that parts of a schema declare, as far as they stand in it."""
+    pending = [schema]
+    while pending:
+        part = pending.pop(0)
+        if isinstance(part, dict):
+            yield from mapping(part, "properties")
+            yield from strings(part.get("required"))
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part[:_MAX_MEMBERS]
 
 
 def _of_length(variant: Variant, length: int, *, free: bool) -> Iterator[str]:
@@ -318,6 +420,8 @@ def _within(value: Any, room: int) -> bool:
     return room >= 0
 
 
+_BOUNDS: Final = ("minimum", "maximum")
+_EXCLUDED: Final = ("exclusiveMinimum", "exclusiveMaximum")
 _MAX_DEPTH = 8
 _MAX_CHILDREN = 40
 _MAX_EACH = 200
@@ -337,7 +441,7 @@ def violations(maker: ValueMaker, schema: Any, value: Any, depth: int = 0) -> li
     variant = next((one for one in variants if maker.probable.fits(one, value)), None)
     if variant is None:
         return []
-    own = list(islice(_of_value(maker, variant, value), 24))
+    own = list(islice(chain(_of_value(maker, variant, value), _of_two(maker, schema)), 48))
     parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
         parts = enumerate(value[:3])
@@ -347,6 +451,15 @@ def violations(maker: ValueMaker, schema: Any, value: Any, depth: int = 0) -> li
         if (inner := child_schema(variant, key)) is not False
     ]
     return list(islice(in_turn([own, *below]), _MAX_EACH))
+
+
+def _of_two(maker: ValueMaker, schema: Any) -> Iterator[Any]:
+    """Values for several branches of ``oneOf`` at a time."""
+    parts = listed(schema.get("oneOf")) if isinstance(schema, dict) else []
+    for part in parts[:8]:
+        others = [one for one in parts if one is not part]
+        options = maker.options(part, _MAX_DEPTH - 6)
+        yield from (one for one in options if any(maker.probable.fits(o, one) for o in others))
 
 
 def _with(value: Any, key: Any, part: Any) -> Any:
@@ -362,7 +475,7 @@ def _of_value(maker: ValueMaker, variant: Variant, value: Any) -> Iterator[Any]:
         case dict():
             yield from _of_object(maker, variant, value)
         case list():
-            yield from _of_array(variant, value)
+            yield from _of_array(maker, variant, value)
         case bool() | None:
             pass
         case int() | float():
@@ -380,7 +493,8 @@ def _of_value(maker: ValueMaker, variant: Variant, value: Any) -> Iterator[Any]:
 
 def _neighbours(value: Any) -> Iterator[Any]:
     if isinstance(value, str):
-        yield from (value + "a", value[:-1], value.swapcase())
+        half = value[: len(value) // 2]
+        yield from (value + "a", value[:-1], value.swapcase(), value[:1], half, value.strip())
     elif number(value) is not None:
         yield value + 1
     else:
@@ -394,23 +508,28 @@ def _of_string(variant: Variant, value: str) -> Iterator[str]:
     if high is not None and high <= 2000:
         yield value + (value[-1:] or "a") * (high + 1 - len(value))
     if isinstance(variant.get("pattern"), str):
-        tries = (value + "!", value[1:], value[:-1], "", "a", " " + value, value.swapcase())
-        yield from (one for one in tries if not matches(variant["pattern"], one))
+        known = format_values(str(variant.get("format"))).valid[:8]
+        tries = (value + "!", value[1:], value[:-1], "", "a", "1", " " + value, value.swapcase())
+        odd = (value + "\n", "é" + value, value.replace(value[:1], "é"))
+        yield from (one for one in (*known, *tries, *odd) if not matches(variant["pattern"], one))
     if "format" in variant:
+        yield from format_values(str(variant["format"])).invalid
         yield from (value[:-1], value + " ", "a b", value.replace("0", "x", 1), "")
 
 
 def _of_number(variant: Variant, value: float) -> Iterator[float]:
-    for keyword, way in (("minimum", -1), ("maximum", 1)):
-        bound = number(variant.get(keyword))
+    for keyword, excluding, way in zip(_BOUNDS, _EXCLUDED, (-1, 1), strict=True):
+        bound, excluded = (number(variant.get(one)) for one in (keyword, excluding))
         if bound is not None:
-            excluded = variant.get("exclusive" + keyword.capitalize())
-            yield from ([bound] if excluded is True else []) + [bound + way]
-    for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
-        yield from [bound] if (bound := number(variant.get(keyword))) is not None else ()
+            yield from ([bound] if variant.get(excluding) is True else []) + [bound + way]
+        if excluded is not None:
+            yield excluded
+        for edge in (bound, excluded):
+            if edge is not None:
+                yield from (edge + 0.1 * way, edge + _TINY * way, edge + 1e22 * way)
     step = number(variant.get("multipleOf"))
     if step:
-        yield value + (1 if step > 1 else step / 2)
+        yield from (value + (1 if step > 1 else step / 2), value + 100 * step + step / 2)
     if "integer" in types(variant) and "number" not in types(variant):
         yield value + 0.5
 
@@ -422,9 +541,9 @@ def _of_object(
     for name in value:
         if name in required:
             yield {key: one for key, one in value.items() if key != name}
-    for name in ("a", "extra", "A-1 é", ""):
-        if name not in value and name not in property_names([variant]):
-            yield {**value, name: None}
+    fresh = (name for name in maker.names if name not in {*value, *property_names([variant])})
+    for name in islice(fresh, 8):
+        yield {**value, name: None}
     low, high = count(variant.get("minProperties")), count(variant.get("maxProperties"))
     if low and len(value) >= low:
         yield dict(list(value.items())[: low - 1])
@@ -443,16 +562,60 @@ def _of_object(
             yield {key: kept[key] for key in (*property_names([variant]), *kept) if key in kept}
 
 
-def _of_array(variant: Variant, value: list[Any]) -> Iterator[list[Any]]:
+def _of_array(maker: ValueMaker, variant: Variant, value: list[Any]) -> Iterator[list[Any]]:
     low, high = count(variant.get("minItems")), count(variant.get("maxItems"))
     if low and len(value) >= low:
         yield value[: low - 1]
     if high is not None and high <= 100:
         yield value + (value[-1:] or [None]) * (high + 1 - len(value))
-    if variant.get("uniqueItems") is True and value:
-        yield [*value, value[0]]
-        yield [value[0], *value[:1], *value[2:]]
-    if "contains" in variant and value:
-        yield []
+    options = maker.options(maker.probable.child(variant, 0), _MAX_DEPTH - 6)
+    if variant.get("uniqueItems") is True and (first := (value or options)[:1]):
+        yield from ([*value, *first], [*first, *first, *value[2:]])
+    if "contains" in variant:
+        found = maker.options(variant["contains"], _MAX_DEPTH - 6)[:1]
+        lacking = [one for one in options if not maker.probable.fits(variant["contains"], one)][:1]
+        least = count(variant.get("minContains", 1)) or 0
+        yield from ([], lacking, found * (least - 1), found * (least - 1) + lacking)
+        if (most := count(variant.get("maxContains"))) is not None and most < _MAX_CHILDREN:
+            yield found * (most + 1)
     if child_schema(variant, len(value)) is False:
         yield [*value, None]
+
+
+_RUNS: Final = (
+    *((re.compile("[a-z]+"), "a"), (re.compile("[A-Z]+"), "A"), (re.compile("[0-9]+"), "0")),
+)
+_SHAPE: Final = 60
+"""Characters of a text whose shape is looked at."""
+
+
+def traits(value: Any) -> frozenset[str]:
+    """What a value has that engines may take or refuse as such: kinds of scalars, odd characters.
+
+    Texts in which letters and digits alone differ have one shape.
+    """
+    found: set[str] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            found |= {f"members {min(len(part), 2)}", *map(_shape, part)}
+            pending += part.values()
+        elif isinstance(part, list):
+            found.add(f"items {min(len(part), 3)}")
+            pending += part
+        elif isinstance(part, str):
+            found |= {_shape(part), *(char for char in part if char in _ODD or char > "\x7f")}
+        elif number(part) is not None:
+            found |= {kinds(part)[0], re.sub("[0-9]+", "0", repr(part))}
+            found.add(f"size {len(repr(abs(part))) // 6}")
+        else:
+            found.add(repr(part))
+    return frozenset(found)
+
+
+def _shape(text: str) -> str:
+    shape = text[:_SHAPE]
+    for run, letter in _RUNS:
+        shape = run.sub(letter, shape)
+    return f"{shape}/{len(text).bit_length()}"

@@ -152,8 +152,11 @@ class TestCases:
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ('{"id": "a", "schema":', "expected a value at line 1, column 22"),
-            ('{"id": "a", "schema": {} "valid": []}', "own.jsonl:2: expected"),
+            ('{"id": "a", "schema":', "own.jsonl:2: expecting value at line 1, column 22"),
+            (
+                '{"id": "a", "schema": {} "valid": []}',
+                "2: expecting ',' delimiter at line 1, column 26",
+            ),
             ('{"id": "a"}', "own.jsonl:2: 'schema' is missing"),
             ('{"id": "a", "schema": [1]}', "own.jsonl:2: the schema is an array, not an object"),
             ('{"id": "a", "schema": "{"}', "own.jsonl:2: the schema is a string, not an object"),

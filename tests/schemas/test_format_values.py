@@ -36,4 +36,3 @@ def test_a_format_has_several_texts_of_both_kinds_and_none_twice(name):
 
 def test_a_format_that_is_not_defined_has_no_texts():
     assert format_values("color") == FormatValues()
-    assert format_values("ip-address") == FormatValues()

@@ -66,7 +66,8 @@ def test_members_come_in_the_declared_order():
     properties = {name: {"type": "string", "minLength": 290} for name in names}
     schema = {"type": "object", "properties": properties, "required": ["w", "y"]}
     for one in [*made(schema), *made({**schema, "dependentRequired": {"v": ["x"]}})]:
-        assert list(one) == sorted(one, reverse=True)
+        declared = [name for name in one if name in names]
+        assert declared == sorted(declared, reverse=True)
 
 
 @pytest.mark.parametrize(

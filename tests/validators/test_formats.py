@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
 from harness.validators import format_checks, formats
 from harness.validators.validate import Validators
 
@@ -26,70 +25,51 @@ def verdict(name: str, text: str, draft: str = "2020-12") -> str:
     return validators(name, draft).judge(json.dumps(text).encode()).verdict
 
 
+# What `harness.schemas.format_values` does not have already.
 VALID = {
-    "date": ["2024-02-29", "2000-02-29", "0000-01-01", "9999-12-31"],
-    # RFC 3339, sections 5.6 to 5.8, and appendix D.
-    "time": ["00:00:00Z", "23:59:59.25-08:00", "23:59:60Z", "15:59:60-08:00",
-             "01:29:60+01:30", "12:00:00-00:00"],
-    "date-time": ["1985-04-12T23:20:50.52Z", "1996-12-19T16:39:57-08:00", "1990-12-31T23:59:60Z",
-                  "1990-12-31T15:59:60-08:00", "1937-01-01T12:00:27.87+00:20",
-                  "2016-12-31T23:59:60.5Z", "2017-01-01T01:29:60+01:30", "0000-01-01T00:00:00Z"],
-    # RFC 3339, appendix A.
-    "duration": ["P1D", "P1Y2M3DT4H5M6S", "PT0S", "P1W", "P1M", "PT36H", "P1YT1M"],
-    "uuid": ["2EB8AA08-AA98-11EA-B4AA-73B441D16380", "00000000-0000-0000-0000-000000000000"],
-    # RFC 5321, section 4.1.2.
-    "email": ["a@b", "a.b+c@d-e.f", '"a b"@c.d', '"a\\"b"@c', "a@[127.0.0.1]", "a@[IPv6:::1]",
-              "a@1.2.3.4", '""@c.d', "a" * 64 + "@b"],
-    "idn-email": ["실례@실례.테스트", "é@b.c", "a@é.c", "a@[1.2.3.4]"],
-    # RFC 1123, section 2.1.
-    "hostname": ["a", "1host", "a-b.c", "xn--4gbwdl.xn--wgbh1c", "a" * 63],
-    "idn-hostname": ["실례.테스트", "é", "a.b", "l\u00b7l"],
-    "ipv4": ["127.0.0.1", "255.255.255.255"],
-    "ipv6": ["::", "::1", "1:2:3:4:5:6:7::", "::ffff:1.2.3.4", "1:2:3:4:5:6:1.2.3.4"],
-    # RFC 3986, sections 1.1.2 and 3.2.2.
-    "uri": ["ftp://ftp.is.co.za/rfc/rfc1808.txt", "ldap://[2001:db8::7]/c=GB?objectClass?one",
-            "mailto:John.Doe@example.com", "urn:oasis:names:specification:docbook:dtd:xml:4.1.2",
-            "http://", "http://a:", "x:", "http://[v1.a:b]/", "http://%41", "a:////"],
-    "uri-reference": ["", "//g", "?y#s", "../g;x=1/y", "./a:b", "g?y/./x"],
-    "iri": ["http://r\u00e9sum\u00e9.example.org", "x:?\ue000", "http://a/\U0001f600"],
-    "iri-reference": ["#\u00e9", "\u00e9"],
-    # RFC 6570, sections 1.2 and 2.
-    "uri-template": ["{/id*}{?fields,first_name,last.name,token}", "{a:9999}", "{%41}", "{=a}",
-                     "%41\u00e9\ue000", ""],
-    "json-pointer": ["", "/", "/foo/0", "/a~1b", "/m~0n", "/ ", "/\n"],
-    "relative-json-pointer": ["0", "0#", "1/a", "100/a"],
-    "regex": ["a", r"\d+", r"^[\w.-]{2,}$", r"(?<a>b)\k<a>", r"[^]", r"\cA", "(?<=a+)"],
+    "date": ["0000-01-01"],
+    "time": ["23:59:59.25-08:00"],
+    "date-time": ["2016-12-31T23:59:60.5Z", "2017-01-01T01:29:60+01:30", "0000-01-01T00:00:00Z"],
+    "duration": ["P1YT1M"],
+    "uuid": ["2EB8AA08-AA98-11EA-B4AA-73B441D16380"],
+    "email": ["a.b+c@d-e.f", '"a b"@c.d', '"a\\"b"@c', "a@1.2.3.4", '""@c.d', "a" * 64 + "@b"],
+    "idn-email": ["é@b.c", "a@é.c", "a@[1.2.3.4]"],
+    "hostname": ["1host", "a-b.c", "xn--4gbwdl.xn--wgbh1c"],
+    "idn-hostname": ["é", "a.b"],
+    "ipv6": ["::ffff:1.2.3.4", "1:2:3:4:5:6:1.2.3.4"],
+    "uri": ["http://a:", "x:", "http://%41", "a:////"],
+    "uri-reference": ["?y#s", "../g;x=1/y", "g?y/./x"],
+    "iri": ["x:?\ue000", "http://a/\U0001f600"],
+    "uri-template": ["{/id*}{?fields,first_name,last.name,token}", "{=a}", "%41\xe9\ue000"],
+    "json-pointer": ["/\n"],
+    "relative-json-pointer": ["1/a", "100/a"],
+    "regex": ["\\d+", "^[\\w.-]{2,}$", "(?<a>b)\\k<a>", "(?<=a+)"],
 }  # fmt: skip
 
 INVALID = {
     "date": ["2021-02-29", "2100-02-29", "2021-04-31", "2021-00-10", "2021-2-03", "20210203",
-             "2021-02-03\n", " 2021-02-03", "٢٠٢١-01-01", "-001-01-01", "10000-01-01"],
-    "time": ["12:00:00", "24:00:00Z", "22:59:60Z", "12:00:60Z", "12:00:00.Z", "12:00:00+24:00",
-             "12:00:00+01", "12:00Z", "12:00:00Z\n", "1:00:00Z", "12:00:00\u221201:00"],
+        "2021-02-03\n", " 2021-02-03", "٢٠٢١-01-01", "-001-01-01", "10000-01-01"],
+    "time": ["12:00:00Z\n", "12:00:00\u221201:00"],
     "date-time": ["2021-02-30T12:00:00Z", "2021-01-01 12:00:00Z", "2021-01-01T12:00:00",
-                  "1998-12-31T23:58:60Z", "1998-12-31T22:59:60Z", "2021-01-01T12:00:00Z\n"],
-    "duration": ["P", "PT", "P1DT", "P1W2D", "P1Y1D", "PT1H1S", "P2D1Y", "P1.5D", "-P1D", "P٣D"],
-    "uuid": ["2eb8aa08aa9811eab4aa73b441d16380", "{2eb8aa08-aa98-11ea-b4aa-73b441d16380}",
-             "2_b8aa08-aa98-11ea-b4aa-73b441d16380", "٣eb8aa08-aa98-11ea-b4aa-73b441d16380"],
-    "email": ["@", "a@", "@b", "a b@c", "a..b@c", "a@b@c", "a@-b", "a@b_c", "a@b\n", "é@b.c",
-              '"a\tb"@c', "Joe <a@b>", "a@[1.2.3]", "a@[1.2.3.300]", "a@[IPv6:zz]", "a" * 65 + "@b"],
-    "idn-email": ["a@", "a b@c", "a..b@c", "a@b_c", "a@\U0001f600.c", "a@-é"],
-    "hostname": ["", "-a", "a-", "a_b", "a..b", ".a", "a.", "a\n", "é", "٣.com", "a" * 64, "*.a",
-                 "a:80"],
-    "idn-hostname": ["", "a.", "-é", "a_b", "\u30fb", "\u0300a", "a\n", "\U0001f600"],
-    "ipv4": ["1.2.3", "256.0.0.1", "1.2.3.4/8", "1.2.3.4\n", "0x1.2.3.4", "1.2.3.1000", "१.2.3.4"],
-    "ipv6": ["1", ":::", "::12345", "1:2:3:4:5:6:7", "::1%lo", "::1/64", "[::1]", "1.2.3.4::"],
-    "uri": ["//a", "/a", "", "a b:c", "http://a b", "http://a/%zz", "http://a/%1", "http://a/{b}",
-            "http://[1.2.3.4]/", "http://a:b", "http://a\n", "x:\u00e9", "1a:b", "http://a/#b#c",
-            "http://[::1", "http://[::01.2.3.4]"],
-    "uri-reference": ["1:b", ":", "a b", "\\a", "#a\\b", "%", "[a]", "\u00e9"],
-    "iri": ["\u00e9:a", "http://a/\ue000", "http://a/\ufdd0", "http://a/\x80", "/\u00e9"],
+        "2021-01-01T12:00:00Z\n"],
+    "duration": ["P1W2D", "P1Y1D", "PT1H1S", "P٣D"],
+    "uuid": ["2_b8aa08-aa98-11ea-b4aa-73b441d16380", "٣eb8aa08-aa98-11ea-b4aa-73b441d16380"],
+    "email": ["@", "@b", "a b@c", "a..b@c", "a@-b", "a@b_c", "a@b\n", "é@b.c", '"a\tb"@c',
+        "Joe <a@b>", "a@[1.2.3]", "a@[1.2.3.300]", "a@[IPv6:zz]", "a" * 65 + "@b"],
+    "idn-email": ["a b@c", "a..b@c", "a@b_c", "a@\U0001f600.c", "a@-é"],
+    "hostname": ["a.", "é", "٣.com"],
+    "idn-hostname": ["a.", "a_b", "\u30fb", "\u0300a", "a\n", "\U0001f600"],
+    "ipv4": ["1.2.3.4/8", "1.2.3.4\n", "0x1.2.3.4", "१.2.3.4"],
+    "ipv6": ["::1%lo"],
+    "uri": ["a b:c", "http://a b", "http://a/%zz", "http://a/%1", "http://a/{b}",
+        "http://[1.2.3.4]/", "http://a:b", "http://a\n", "x:é", "http://a/#b#c",
+        "http://[::01.2.3.4]"],
+    "uri-reference": [":", "\\a", "#a\\b", "[a]"],
+    "iri": ["http://a/\ufdd0", "http://a/\x80"],
     "iri-reference": ["#\ue000", "a b"],
-    "uri-template": ["{", "}", "{}", "{a b}", "{a.}", "{a:0}", "{a:10000}", "{,}", "%", "a b", "a<b",
-                     "\n"],
-    "json-pointer": ["a", "#", "/~", "/~2"],
-    "relative-json-pointer": ["", "/a", "-1", "01", "1a", "0##", "٣", "1²"],
-    "regex": ["(", "[", "*", "a**", "a{2,1}", "[b-a]", "(?i)a", "(?P<a>b)", "a++", "(?>a)"],
+    "uri-template": ["{a.}", "{a:10000}", "{,}", "a<b", "\n"],
+    "relative-json-pointer": ["1a", "٣", "1²"],
+    "regex": ["(?i)a", "(?P<a>b)", "a++", "(?>a)"],
 }  # fmt: skip
 
 CONTESTED = {
@@ -139,17 +119,10 @@ class TestEveryFormat:
     def test_contests_what_can_be_read_in_two_ways(self, name, text):
         assert verdict(name, text) == "contested"
 
-    def test_has_examples_of_both_kinds(self):
-        assert set(VALID) == set(INVALID) == formats.DEFINED["2020-12"]
-
     @pytest.mark.parametrize("name", sorted(formats.DEFINED["2020-12"]))
     @pytest.mark.parametrize("value", ["1", "null", "[]", "{}", "1.5", "true"])
     def test_says_nothing_of_what_is_no_text(self, name, value):
         assert validators(name).judge(value.encode()).verdict == "valid"
-
-    @pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS.keys() & VALID.keys()))
-    def test_takes_the_sample_that_completions_are_made_with(self, name):
-        assert verdict(name, FORMATS[name].sample) == "valid"
 
 
 @pytest.mark.parametrize("draft", ["draft-04", "draft-06", "draft-07"])
@@ -198,6 +171,6 @@ class TestChecks:
     @pytest.mark.parametrize("hostile", ["a." * 4_000, "(" * 4_000, '"' + "a" * 6_000,
                                          "http://" + "a" * 6_000 + "[", "{a" * 3_000])  # fmt: skip
     def test_come_to_an_end(self, hostile):
-        for name in VALID:
+        for name in formats.DEFINED["2020-12"]:
             for draft in ("draft-04", "2020-12"):
                 assert formats.checker(draft).conforms(hostile, name) in (True, False)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.jsontext import strict_json
+from harness.schemas.format_values import format_values
 from harness.validators import formats
 from harness.validators.drafts import draft_of
 from harness.validators.respelling import MAX_MESSAGE
@@ -368,17 +369,7 @@ class TestNumbers:
         assert verdict(schema, text) == expected
 
 
-BAD = {
-    **dict.fromkeys(("date-time", "date", "time"), "noon"),
-    **dict.fromkeys(("email", "idn-email"), "nobody"),
-    **dict.fromkeys(("hostname", "idn-hostname"), "-a-"),
-    **dict.fromkeys(("ipv4", "ipv6", "uuid"), "1.2.3"),
-    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference"), "a b"),
-    **dict.fromkeys(("json-pointer", "relative-json-pointer"), "a"),
-    "duration": "P",
-    "uri-template": "{a",
-    "regex": "(",
-}
+BAD = {name: format_values(name).invalid[0] for name in formats.DEFINED["2020-12"]}
 
 
 def test_the_pointer_of_a_false_schema_leads_past_references():
@@ -392,7 +383,7 @@ def test_the_pointer_of_a_false_schema_leads_past_references():
 
 class TestFormats:
     @pytest.mark.parametrize("draft", DRAFTS)
-    @pytest.mark.parametrize("name", BAD)
+    @pytest.mark.parametrize("name", sorted(BAD))
     def test_are_proof_only_where_the_draft_defines_them(self, name, draft):
         expected = "invalid" if name in formats.DEFINED[draft] else "contested"
         assert verdict({"format": name}, json.dumps(BAD[name]), draft) == expected
@@ -404,9 +395,6 @@ class TestFormats:
             judge = Validators(json.dumps({**schema, "format": name}), "annotation").judge
             assert judge(json.dumps(text).encode()).verdict == "valid"
             assert judge(b"1").verdict == "invalid"
-
-    def test_every_defined_one_has_a_bad_example_here(self):
-        assert set(BAD) == formats.DEFINED["2020-12"]
 
     @pytest.mark.parametrize("draft", DRAFTS)
     @pytest.mark.parametrize("name", ["int32", "url", "phone", "color"])
