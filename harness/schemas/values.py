@@ -541,8 +541,8 @@ def _of_object(
     for name in value:
         if name in required:
             yield {key: one for key, one in value.items() if key != name}
-    fresh = (name for name in maker.names if name not in {*value, *property_names([variant])})
-    for name in islice(fresh, 8):
+    known = {*value, *property_names([variant])}
+    for name in [one for one in maker.names if one not in known][:8]:
         yield {**value, name: None}
     low, high = count(variant.get("minProperties")), count(variant.get("maxProperties"))
     if low and len(value) >= low:
