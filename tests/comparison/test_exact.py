@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.jsontext.strict_json import keeps_numbers
@@ -116,119 +116,112 @@ def whole_texts(trial: Trial, split: Split, engine: int) -> set[bytes]:
     return trial.whole_texts(engine, split.written, split.token)
 
 
-class TestAgainstTheOracle:
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    @given(trial=trials())
-    def test_no_verdict_is_false(self, resolver, trial):
-        names = [kind.__name__ for kind in trial.engines]
-        rows = trial.run(resolver)
-        outcomes = {one["outcome"] for one in records(rows, "engines")}
-        assert not outcomes & ADAPTER_FAULTS.keys()
-        judged = {one.place: one for one in splits(trial, rows)}
-        for place, verdicts in verdicts_at(rows).items():
-            split = judged[place]
-            wrong, missing = acceptance_of(trial, split), rejection_of(trial, split)
-            for verdict in verdicts:
-                engine = names.index(verdict["engine"])
-                if verdict["kind"] == missing:
-                    assert engine in split.rejecters
-                    texts = set().union(
-                        *(whole_texts(trial, split, one) for one in split.accepters)
-                    )
-                    assert any(is_valid(trial.schema, text) for text in texts)
-                elif verdict["kind"] == wrong:
-                    assert engine in split.accepters
-                    texts = whole_texts(trial, split, engine)
-                    assert not all(is_valid(trial.schema, text) for text in texts)
-                else:
-                    assert verdict["kind"] == "unresolved"
+def assert_no_verdict_is_false(trial, rows):
+    names = [kind.__name__ for kind in trial.engines]
+    outcomes = {one["outcome"] for one in records(rows, "engines")}
+    assert not outcomes & ADAPTER_FAULTS.keys()
+    judged = {one.place: one for one in splits(trial, rows)}
+    for place, verdicts in verdicts_at(rows).items():
+        split = judged[place]
+        wrong, missing = acceptance_of(trial, split), rejection_of(trial, split)
+        for verdict in verdicts:
+            engine = names.index(verdict["engine"])
+            if verdict["kind"] == missing:
+                assert engine in split.rejecters
+                texts = set().union(*(whole_texts(trial, split, one) for one in split.accepters))
+                assert any(is_valid(trial.schema, text) for text in texts)
+            elif verdict["kind"] == wrong:
+                assert engine in split.accepters
+                texts = whole_texts(trial, split, engine)
+                assert not all(is_valid(trial.schema, text) for text in texts)
+            else:
+                assert verdict["kind"] == "unresolved"
 
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    @given(trial=trials())
-    def test_what_can_be_found_is_found(self, resolver, trial):
-        names = [kind.__name__ for kind in trial.engines]
-        rows = trial.run(resolver)
-        found = verdicts_at(rows)
-        for split in splits(trial, rows):
-            verdicts = {(one["engine"], one["kind"]) for one in found.pop(split.place, [])}
-            outcomes = {
-                engine: {is_valid(trial.schema, text) for text in whole_texts(trial, split, engine)}
-                for engine in split.accepters
-                if trial.engines[engine] not in BARRED
-            }
-            wrong, missing = acceptance_of(trial, split), rejection_of(trial, split)
-            if {True} in outcomes.values():
-                assert {(names[engine], missing) for engine in split.rejecters} <= verdicts
-            elif outcomes and all(one == {False} for one in outcomes.values()):
-                accused = {(names[engine], wrong) for engine in outcomes}
-                assert accused <= verdicts or len(outcomes) < len(split.accepters)
-            if not any(trial.engines[engine] in BARRED for engine in split.accepters):
-                assert {kind for _, kind in verdicts} <= {wrong, missing}
-        assert not found, "verdicts about tokens that are not in dispute"
 
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=settings.default.max_examples // 2)
-    @given(trial=trials())
-    def test_every_witness_replays(self, resolver, trial):
-        assert_witnesses_replay(trial, trial.run(resolver))
-
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    @given(trial=trials())
-    def test_a_false_acceptance_is_attributed_to_what_its_text_breaks(self, resolver, trial):
-        rows = trial.run(resolver)
-        judged = {one.place: one for one in splits(trial, rows)}
-        texts = {one["completion"]: one["text"] for one in records(rows, "completions")}
-        for place, verdicts in verdicts_at(rows).items():
-            split = judged[place]
-            begun = split.written + trial.bytes_of(split.token)
-            for verdict in verdicts:
-                if verdict["kind"] == acceptance_of(trial, split):
-                    whole = begun + texts[verdict["completion"]]
-                    named = tuple(verdict[one] for one in ("keyword", *POINTERS))
-                    assert named in complaints(trial.schema, whole)
-                    said = {verdict["jsonschema"], verdict["jsonschema_rs"]}
-                    assert said == ({"invalid"} if is_json(whole) else {""})
-
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    @given(trial=trials())
-    def test_errors_of_other_kinds_are_found_and_never_false(self, resolver, trial):
-        rows = trial.run(resolver)
-        written = written_at(trial, rows)
-        found = [(one["position"], one["token"], one["engine"], one["kind"]) for one in flaws(rows)]
-        assert len(found) == len(set(found)), "one witness each"
-        assert {one["reason"] for one in flaws(rows)} <= {""}
-        early = {(at, kind) for at, _, _, kind in found if kind == "stops_too_early"}
-        eos = trial.vocabulary.eos
-        everyone = range(len(trial.engines))
-        for position, text in written.items():
-            all_end = all(trial.shows(engine, text, eos) for engine in everyone)
-            assert ((position, "stops_too_early") in early) == (all_end and not is_json(text))
-        kinds = {kind for *_, kind in found}
-        assert kinds <= {"stops_too_early", "dead_end", "mask_consume_mismatch"}
-        self.assert_stuck(trial, rows, found, everyone_asked=resolver == "rollout")
-
-    @staticmethod
-    def assert_stuck(trial, rows, found, *, everyone_asked):
-        """Whoever lies about a disputed token, or cannot finish it, is found out."""
-        cleared = {
-            place
-            for place, verdicts in verdicts_at(rows).items()
-            if any(one["kind"] in ("false_rejection", "never_stops") for one in verdicts)
+def assert_what_can_be_found_is_found(trial, rows):
+    names = [kind.__name__ for kind in trial.engines]
+    found = verdicts_at(rows)
+    for split in splits(trial, rows):
+        verdicts = {(one["engine"], one["kind"]) for one in found.pop(split.place, [])}
+        outcomes = {
+            engine: {is_valid(trial.schema, text) for text in whole_texts(trial, split, engine)}
+            for engine in split.accepters
+            if trial.engines[engine] not in BARRED
         }
-        for split in splits(trial, rows):
-            for engine in split.accepters:
-                of_engine = {
-                    kind
-                    for *place, name, kind in found
-                    if tuple(place) == split.place and name == trial.engines[engine].__name__
-                }
-                if trial.violates(engine, split.written, split.token):
-                    assert of_engine == {"mask_consume_mismatch"}
-                elif everyone_asked or split.place not in cleared:
-                    stuck = not whole_texts(trial, split, engine)
-                    assert bool(of_engine & {"dead_end", "mask_consume_mismatch"}) >= stuck
-                if trial.engines[engine] not in BARRED:
-                    assert of_engine <= {"stops_too_early"}
+        wrong, missing = acceptance_of(trial, split), rejection_of(trial, split)
+        if {True} in outcomes.values():
+            assert {(names[engine], missing) for engine in split.rejecters} <= verdicts
+        elif outcomes and all(one == {False} for one in outcomes.values()):
+            accused = {(names[engine], wrong) for engine in outcomes}
+            assert accused <= verdicts or len(outcomes) < len(split.accepters)
+        if not any(trial.engines[engine] in BARRED for engine in split.accepters):
+            assert {kind for _, kind in verdicts} <= {wrong, missing}
+    assert not found, "verdicts about tokens that are not in dispute"
+
+
+def assert_acceptances_are_attributed_to_what_their_texts_break(trial, rows):
+    judged = {one.place: one for one in splits(trial, rows)}
+    texts = {one["completion"]: one["text"] for one in records(rows, "completions")}
+    for place, verdicts in verdicts_at(rows).items():
+        split = judged[place]
+        begun = split.written + trial.bytes_of(split.token)
+        for verdict in verdicts:
+            if verdict["kind"] == acceptance_of(trial, split):
+                whole = begun + texts[verdict["completion"]]
+                named = tuple(verdict[one] for one in ("keyword", *POINTERS))
+                assert named in complaints(trial.schema, whole)
+                said = {verdict["jsonschema"], verdict["jsonschema_rs"]}
+                assert said == ({"invalid"} if is_json(whole) else {""})
+
+
+def assert_errors_of_other_kinds_are_found_and_never_false(trial, rows, resolver):
+    written = written_at(trial, rows)
+    found = [(one["position"], one["token"], one["engine"], one["kind"]) for one in flaws(rows)]
+    assert len(found) == len(set(found)), "one witness each"
+    assert {one["reason"] for one in flaws(rows)} <= {""}
+    early = {(at, kind) for at, _, _, kind in found if kind == "stops_too_early"}
+    eos = trial.vocabulary.eos
+    everyone = range(len(trial.engines))
+    for position, text in written.items():
+        all_end = all(trial.shows(engine, text, eos) for engine in everyone)
+        assert ((position, "stops_too_early") in early) == (all_end and not is_json(text))
+    kinds = {kind for *_, kind in found}
+    assert kinds <= {"stops_too_early", "dead_end", "mask_consume_mismatch"}
+    assert_stuck(trial, rows, found, everyone_asked=resolver == "rollout")
+
+
+def assert_stuck(trial, rows, found, *, everyone_asked):
+    """Whoever lies about a disputed token, or cannot finish it, is found out."""
+    cleared = {
+        place
+        for place, verdicts in verdicts_at(rows).items()
+        if any(one["kind"] in ("false_rejection", "never_stops") for one in verdicts)
+    }
+    for split in splits(trial, rows):
+        for engine in split.accepters:
+            of_engine = {
+                kind
+                for *place, name, kind in found
+                if tuple(place) == split.place and name == trial.engines[engine].__name__
+            }
+            if trial.violates(engine, split.written, split.token):
+                assert of_engine == {"mask_consume_mismatch"}
+            elif everyone_asked or split.place not in cleared:
+                stuck = not whole_texts(trial, split, engine)
+                assert bool(of_engine & {"dead_end", "mask_consume_mismatch"}) >= stuck
+            if trial.engines[engine] not in BARRED:
+                assert of_engine <= {"stops_too_early"}
+
+
+@pytest.mark.parametrize("resolver", RESOLVERS)
+@given(trial=trials())
+def test_against_the_oracle_all_is_found_and_nothing_else(resolver, trial):
+    rows = trial.run(resolver)
+    assert_no_verdict_is_false(trial, rows)
+    assert_what_can_be_found_is_found(trial, rows)
+    assert_acceptances_are_attributed_to_what_their_texts_break(trial, rows)
+    assert_errors_of_other_kinds_are_found_and_never_false(trial, rows, resolver)
+    assert_witnesses_replay(trial, rows)
 
 
 POINTERS = ("schema_pointer", "instance_pointer")
