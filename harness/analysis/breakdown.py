@@ -19,8 +19,8 @@ CAUSE: Final = "cause"
 _COLUMNS: Final = {"case": "cases.name", "number": "number_spelling"}
 """Where a grouping has another name than its column."""
 GROUPINGS: Final = (
-    *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
-    "number",
+    *("keyword", "category", "family", "departure", "draft", "case", "place", "effect"),
+    *("shown_by", "number"),
 )
 """What verdicts can be grouped by; ``cause`` groups contested ones."""
 

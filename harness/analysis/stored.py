@@ -22,28 +22,11 @@ their rows. Words are of one enumeration, so that millions of verdicts take litt
 ``verdicts``
     The stored columns of all kinds of evidence, and: evidence, row (in its own table), case_row,
     family, spot (a number for the position, or the place in a text), number (of the walk or text),
-    before (how many tokens were consumed), class and departure, severity, by_format (false
-    acceptances that rest on ``format`` alone), judged (the engines judged there, as bits: all for
-    texts), dispute_row, scale (how many verdicts it stands for in a capped run), only_challenger
-    (whether a run without the challenger would not have it).
-
-Severity says how likely a generating model is to meet an error:
-
-``on_path``
-    The engine forbids the token that the tokenizer itself puts next in a valid text. Whatever
-    writes that text in the usual way is stopped.
-``common``
-    The token is among the first fifth of the vocabulary, or ends generation. Ids of a byte-level
-    BPE vocabulary are ranks: the more frequent a pair was in the tokenizer's training text, the
-    earlier it was merged (Sennrich, Haddow and Birch, ACL 2016, section 3.2). The first 256 ids are
-    single bytes in an order of their own (``bytes_to_unicode`` in ``encoder.py`` of
-    https://github.com/openai/gpt-2): of these only printable ASCII, the space, the tab and the two
-    ends of lines are common. In a vocabulary of another order common and rare mean little.
-``unranked``
-    The run does not say how large its vocabulary is, or no token is at fault: above all a text that
-    is let through as a whole, which somebody wrote, or the engine itself.
-``rare``
-    Any other token. Special tokens come last in such vocabularies, so that these are rare too.
+    before (how many tokens were consumed), class and departure, shown_by (as an enumeration that
+    orders: the worst first, those that show no effect last), by_format (false acceptances that rest
+    on ``format`` alone), judged (the engines judged there, as bits: all for texts), dispute_row,
+    scale (how many verdicts it stands for in a capped run), only_challenger (whether a run without
+    the challenger would not have it).
 """
 
 from __future__ import annotations
@@ -64,45 +47,28 @@ from harness.replay.witness_reader import every
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
 from harness.runs.tables import GENERATED, SCHEMAS, TEXT_TABLES, VERDICT_TABLES
-from harness.verdict_kinds import INSTANCE, REJECTIONS, SAMPLE, WALK
+from harness.verdict_kinds import INSTANCE, SAMPLE, SHOWN_BY, WALK
 from harness.workers.outcomes import EXCLUDING
 
 Classify = Callable[[RunDirectory, str], pa.Table]
 """Gives the class of each verdict of one kind of evidence: columns `class` and `departure`."""
 
-WORST_FIRST: Final = ("on_path", "common", "unranked", "rare")
-"""Severities; of a schema's bugs the first of these counts."""
-MET: Final = WORST_FIRST[:-1]
-"""Those of errors that a model meets."""
-SEVERITIES: Final = ("on_path", "common", "rare", "unranked")
-"""The same in the order in which they are shown."""
-IN_WORDS: Final[Mapping[str, str]] = {
-    "on_path": "on path",
-    "common": "common",
-    "rare": "rare",
-    "unranked": "whole texts",
-}
+WORST_FIRST: Final = SHOWN_BY
+"""Severities of leaks, losses and traps; of a schema's errors the first of these counts."""
+IN_WORDS: Final[Mapping[str, str]] = {"real": "real", "plain": "plain", "rare": "rare"}
 """As lines and tables of bugs name them."""
 IN_FULL: Final[Mapping[str, str]] = {
-    "on_path": "where a valid text is usually written so",
-    "common": "at common tokens",
-    "rare": "at rare tokens alone",
-    "unranked": "in whole texts",
+    "real": "with a value of the data set",
+    "plain": "with a plain generated value",
+    "rare": "with rare values alone",
 }
 """As sentences name them."""
-
-_COMMON_SHARE: Final = 5
-"""One in so many tokens is common."""
-_BYTES: Final = 256
-_COMMON_IDS: Final = (*range(ord("~") - ord("!") + 1), 197, 198, 201, 220)
-"""Of the first ids those of the bytes ``!`` to ``~``, of tab, line feed, carriage return, space."""
-_COMMON_BYTES: Final = (*range(ord(" "), ord("~") + 1), *b"\t\n\r")
-"""The same bytes, where the vocabulary is nothing but the bytes."""
 
 _ALL: Final = 0xFFFFFFFF
 _WORDS: Final = (
     *("kind", "reason", "keyword", "category", "detail", "place", "jsonschema", "jsonschema_rs"),
     *("number_spelling", "class", "departure", "schema_pointer", "instance_pointer"),
+    "effect",
 )
 
 
@@ -214,7 +180,7 @@ class StoredRun:
         for name, table in tables.items():
             database.register(name, table)
         database.execute("CREATE TYPE word AS ENUM (SELECT word FROM all_words)")
-        database.execute(f"CREATE TYPE severity AS ENUM {WORST_FIRST}")
+        database.execute(f"CREATE TYPE shown_by AS ENUM {(*WORST_FIRST, '')}")
         database.execute(_TABLES)
         for evidence in VERDICT_TABLES:
             database.execute(self._verdicts(evidence))
@@ -237,7 +203,7 @@ class StoredRun:
         number, before = ("v.walk", "v.position") if is_walk else (f"v.{evidence}", "v.consumed")
         place_number = _place_number(number, before, 24 if is_walk else 16)
         if is_walk:
-            begin, place, following = "CREATE TABLE verdicts AS", "p", "coalesce(p.canonical, -1)"
+            begin, place = "CREATE TABLE verdicts AS", "p"
             joins = f"""LEFT JOIN places p ON p.spot = {place_number}
                 LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
             rest = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
@@ -245,10 +211,7 @@ class StoredRun:
                 ELSE d.scale END AS scale, v.only_challenger"""
         else:
             begin, place = "INSERT INTO verdicts", "v"
-            texts = f"raw_{evidence}_texts"
-            joins = f"LEFT JOIN {texts} t ON t.case = v.case AND t.{evidence} = {number}"
-            is_next = "t.canonical AND v.consumed >= 0"
-            following = f"CASE WHEN {is_next} THEN t.tokens[v.consumed + 1] END"
+            joins = ""
             rest = f"{_ALL}::UINTEGER, NULL, true, 1, false"
         words = ", ".join(
             f"coalesce({place if name == 'place' else 'v'}.{name}, '')::word AS {name}"
@@ -258,24 +221,9 @@ class StoredRun:
             {place_number} AS spot, {number} AS number,
             {before} AS before, coalesce(e.engine, -1)::TINYINT AS engine, v.token,
             coalesce(v.located, false) AS located, v.format_alone AS by_format,
-            ({self._severity(following)})::severity AS severity, {words}, {rest}
+            coalesce(v.shown_by, '')::shown_by AS shown_by, {words}, {rest}
             FROM raw_{evidence} v JOIN cases c ON c.name = v.case
             LEFT JOIN raw_engines e ON e.name = v.engine {joins}"""
-
-    def _severity(self, following: str) -> str:
-        """The severity of a verdict, as SQL."""
-        size = self.size
-        if size is None:
-            rank = "'unranked'"
-        else:
-            only_bytes = size == _BYTES + 1
-            first_rare = _BYTES if only_bytes else -(-size // _COMMON_SHARE)
-            single = _COMMON_BYTES if only_bytes else _COMMON_IDS
-            common = f"v.token < {first_rare} AND (v.token >= {_BYTES} OR v.token IN {single})"
-            rank = f"CASE WHEN {common} THEN 'common' ELSE 'rare' END"
-        return f"""CASE WHEN v.token < 0 THEN 'unranked'
-            WHEN v.kind IN {REJECTIONS} AND {following} = v.token THEN 'on_path'
-            WHEN v.category = 'end' THEN 'common' ELSE {rank} END"""
 
 
 @functools.lru_cache(maxsize=1)

@@ -14,9 +14,9 @@ import numpy as np
 
 from harness.analysis.compile_reasons import schemas_by_backend
 from harness.analysis.matrix import matrix
-from harness.analysis.rates import Rates, walked_bytes
+from harness.analysis.rates import COUNTED, Rates, walked_bytes
 from harness.analysis.statistics import estimate
-from harness.analysis.stored import SEVERITIES, Classify, StoredRun, by_catalogue, stored_run
+from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.timing import timings
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import GENERATED, TEXT_TABLES
@@ -53,11 +53,12 @@ def summarize(stored: StoredRun) -> dict[str, Any]:
         (whether some were left out: counts are then of those that were resolved), ``seconds``,
         ``formats`` (what they are to the validators), ``finished``, ``sampled`` (whether the cases
         are a sample of something), ``matrix`` (see `harness.analysis.matrix`), ``pairs`` (see
-        `harness.analysis.rates.Rates.compared`); and ``engines``, per engine:
+        `harness.analysis.rates.Rates.pairs`); and ``engines``, per engine:
 
         - ``version``, ``build`` (of a build at hand), ``options``, ``packages``, ``tokens_asked``,
           ``tokens_with_other_bytes``;
-        - ``share_with_bug`` and ``per_million``: see `harness.analysis.rates`;
+        - ``loss``, ``leak``, ``trap``, ``format_only``, ``not_json``, ``unclear``, ``spelling``:
+          in how many schemas (`harness.analysis.rates.Rates.rate`), and ``per_million``;
         - ``compile``, ``failures``, ``adapter_faults`` (schemas by what is wrong); ``backends``
           (of a server's engine: how many schemas each took); ``judged`` (``cases``, ``positions``
           and, of the references of these, `harness.analysis.rates.walked_bytes`);
@@ -65,9 +66,8 @@ def summarize(stored: StoredRun) -> dict[str, Any]:
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
           ``by_format``: those that rest on ``format`` alone; ``only_challenger`` of both: those to
           which the challenger alone led; ``estimate`` where the run was capped), ``other_kinds``
-          likewise by kind, ``by_class`` (tokens by kind and class), ``severity`` (tokens of bugs by
-          kind and severity, of acceptances also ``by_format``), ``unresolved``, ``contested``,
-          ``contested_by``, ``why`` (what stands behind bugs);
+          likewise by kind, ``by_class`` (tokens by kind and class), ``unresolved``,
+          ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
         - ``instances`` and ``samples``: see `_text_counts`;
         - ``timings``: see `harness.analysis.timing`, in microseconds.
     """
@@ -83,11 +83,10 @@ def summarize(stored: StoredRun) -> dict[str, Any]:
             coalesce(bool_or(drawn < tokens), false) AS capped FROM disputes"""
     )
     engines = _engines(stored, rates, capped=disputes["capped"])
-    compiled = {name: one["compile"] for name, one in engines.items()}
     return {
-        "matrix": matrix(stored, rates, compiled),
+        "matrix": matrix(stored, rates, engines),
         "engines": engines,
-        "pairs": rates.compared(),
+        "pairs": rates.pairs(),
         "sampled": rates.sampled,
         "cases": len(stored.cases),
         "walked": sum(status["walked"].values()),
@@ -120,7 +119,7 @@ _AMONG: Final = "accepters <> 0 AND rejecters <> 0"
 
 def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]:
     """The part of a summary that is about single engines."""
-    kinds, classes, severity = _by_kind(stored)
+    kinds, classes = _by_kind(stored)
     causes = {
         plural: _grouped(stored, kind, column, "class = 'bug'")
         for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True)
@@ -145,7 +144,7 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
             del main[FALSE_REJECTION.plural][name_]
         found[name] = {
             **stored.run.manifest["identity"]["engines"][name],
-            "share_with_bug": rates.share_with_bug(engine),
+            **{name: rates.rate(engine, effects) for name, effects in COUNTED.items()},
             "per_million": rates.per_million(engine),
             **outcomes[engine],
             "backends": backends.get(name, {}),
@@ -159,7 +158,6 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
                 kind: {unit: kinds[engine, kind][unit] for unit in _TOTAL} for kind in OTHER_KINDS
             },
             "by_class": {kind: classes[engine, kind] for kind in ERRORS},
-            "severity": {kind: severity[engine, kind] for kind in ERRORS},
             **{unit: counted[engine] for unit, counted in texts.items()},
             "timings": times[name],
             "unresolved": reasons["unresolved"].get(engine, {}),
@@ -170,33 +168,27 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
     return found
 
 
-def _by_kind(stored: StoredRun) -> tuple[Mapping[Any, Any], Mapping[Any, Any], Mapping[Any, Any]]:
-    """By engine and kind: the totals, the tokens by class, and those of bugs by severity."""
+def _by_kind(stored: StoredRun) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+    """By engine and kind: the totals of walks, and the tokens by class."""
     names = (*_TOTAL, "only_challenger", "located", "by_format")
-    totals, classes, severity = {}, {}, {}
-    for key in product(range(len(stored.engines)), ERRORS):
-        totals[key], classes[key] = dict.fromkeys(names, 0), dict.fromkeys(CLASSES, 0)
-        by_format = ["by_format"] * (key[1] == FALSE_ACCEPTANCE.name)
-        severity[key] = dict.fromkeys((*SEVERITIES, *by_format), 0)
+    keys = list(product(range(len(stored.engines)), ERRORS))
+    totals = {key: dict.fromkeys(names, 0) for key in keys}
+    classes = {key: dict.fromkeys(CLASSES, 0) for key in keys}
     for row in stored.rows(
-        f"""SELECT engine, kind, class, severity, count(*) AS tokens,
+        f"""SELECT engine, kind, class, count(*) AS tokens,
             count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases,
             count_if(only_challenger) AS only_challenger, count_if(located) AS located,
             count_if(by_format) AS by_format
         FROM verdicts WHERE evidence = '{WALK}' AND kind IN $1 AND engine >= 0
-        GROUP BY GROUPING SETS ((engine, kind), (engine, kind, class, severity))""",
+        GROUP BY GROUPING SETS ((engine, kind), (engine, kind, class))""",
         list(ERRORS),
     ):
         key, class_ = (row["engine"], row["kind"]), row["class"]
         if class_ is None:
             totals[key] = {name: row[name] for name in names}
         elif class_ in CLASSES:
-            classes[key][class_] += row["tokens"]
-        if class_ == "bug":
-            severity[key][row["severity"]] += row["tokens"]
-            if "by_format" in severity[key]:
-                severity[key]["by_format"] += row["by_format"]
-    return totals, classes, severity
+            classes[key][class_] = row["tokens"]
+    return totals, classes
 
 
 def _grouped(

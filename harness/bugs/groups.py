@@ -87,7 +87,7 @@ def read_verdicts(
     found = stored_run(run, rule).arrays(
         """SELECT list_position($2, evidence::VARCHAR) - 1 AS evidence, row,
             list_position($3, class::VARCHAR) - 1 AS class_, engine::BIGINT AS engine_row,
-            case_row::BIGINT AS "case", enum_code(severity)::TINYINT AS severity,
+            case_row::BIGINT AS "case", least(enum_code(shown_by), 2)::TINYINT AS severity,
             token::BIGINT AS token, kind IN $1 AS rejected, engine + 1 AS engine,
             enum_code(kind) AS kind, enum_code(class) AS class, enum_code(departure) AS departure,
             enum_code(keyword) AS keyword, if(kind IN $1, enum_code(category), 0) AS category,

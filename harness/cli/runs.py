@@ -19,8 +19,8 @@ from harness.options import option
 from harness.render.terminal import table_console
 
 GROUPINGS = (
-    *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
-    *("number", "cause"),
+    *("keyword", "category", "family", "departure", "draft", "case", "place", "effect"),
+    *("shown_by", "number", "cause"),
 )
 SHOWN = 600
 

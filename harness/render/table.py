@@ -82,6 +82,11 @@ class Table:
         names = [column.name for column in made]
         return cls(title, made, tuple({name: row[name] for name in names} for row in rows), note)
 
+    def only(self, *names: str) -> Table:
+        """The same with these columns alone."""
+        columns = {column.name: column for column in self.columns}
+        return Table.of(self.title, [columns[name] for name in names], self.rows, self.note)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its columns."""

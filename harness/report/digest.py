@@ -1,7 +1,7 @@
 """What a run found, in plain words and few lines: what a newcomer reads at its end.
 
-The bugs come first, of each engine those that a model meets before those in most schemas. Numbers
-are the tally's; `harness.report.terminal` has the tables behind them.
+The values that each engine loses and leaks come first, then the bugs behind them. Numbers are the
+tally's; `harness.report.terminal` has the tables behind them.
 """
 
 from __future__ import annotations
@@ -9,25 +9,24 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from rich.console import Console
 
 from harness.analysis.compile_reasons import compile_reasons
-from harness.analysis.matrix import schemas
+from harness.analysis.matrix import example_text, schemas
 from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
 from harness.render.table import Column, Table
 from harness.render.terminal import for_terminal, print_lines
-from harness.report.tables import listed, words
+from harness.report.tables import headline, listed, words
 from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained, state
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
-from harness.verdict_kinds import ERRORS, LEGAL, MAIN_KINDS
+from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, REAL, TRAP
 
 FEW = 10
 """Of so many cases or fewer each is listed, instead of shares."""
@@ -38,15 +37,7 @@ _BUGS = 5
 _REASONS = 3
 _NAMED = 4
 _PAIRS = 3
-_TOP = 3
-_PHRASES = {
-    "false_acceptance": "lets invalid output through",
-    "false_rejection": "forbids valid output",
-}
-_LEGEND = (
-    "Schemas on which an engine is proven wrong; behind each stands a text that two validators"
-    " judged. What an engine declares to do otherwise, or warned of, does not count."
-)
+_PHRASES = {LOST_VALUE: "loses a value", INVALID_VALUE: "leaks", TRAP: "traps"}
 _MORE_BUGS = {
     True: "all bugs, their smallest cases; --write: scripts",
     False: "the few bugs behind the verdicts; goes on",
@@ -88,41 +79,44 @@ def print_digest(
     closing = [part for line in _closing(stored, tally, path, bugs) for part in _cut(line)]
     end = [*pairs, *problems, *closing]
     few = _is_judged(tally) and tally["cases"] <= FEW
-    table = for_terminal(_by_case(stored, tally)) if few else None
-    answers = {
-        name: [*_answer(name, one, bugs, alone=len(engines) == 1)]
-        for name, one in engines.items()
-        if not few
-    }
+    shown = [headline(tally, intervals=False), *([_by_case(stored, tally)] if few else [])]
     if not _is_judged(tally):
         causes = _not_walked(tally)
         text = f"Nothing could be judged: no engine on any of {schemas(tally['cases'])}"
         print_lines(_cut(text + (f" ({causes})" if causes else "") + "."), console)
-    elif bugs is not None and bugs.bugs:
-        room = _LINES - len(end) - (len(console.render_lines(table)) if table else 0)
-        print_lines(_bugs_by_engine(bugs, tally, answers, room), console)
-    elif table is None:
-        print_lines([*_cut(_LEGEND), *chain.from_iterable(answers.values())], console)
-    if table is not None:
+        shown = []
+    printed = [for_terminal(table) for table in shown]
+    room = _LINES - len(end) - sum(len(console.render_lines(table)) for table in printed)
+    for table in printed:
         console.print(table)
+    if bugs is not None and bugs.bugs:
+        print_lines(_bugs_by_engine(bugs, tally, room), console)
+    elif shown and not few:
+        print_lines(_answers(tally), console)
     print_lines(end, console)
 
 
-def _bugs_by_engine(
-    bugs: BugList, tally: Mapping[str, Any], answers: Mapping[str, list[str]], room: int
-) -> list[str]:
-    """What is wrong with each engine, and its first bugs; as many as there is room for."""
-    named = {
-        name: with_version(name, engine["version"]) for name, engine in tally["engines"].items()
-    }
-    begins = answers or {name: [text] for name, text in named.items() if bugs.of(name)}
+def _bugs_by_engine(bugs: BugList, tally: Mapping[str, Any], room: int) -> list[str]:
+    """The first bugs of each engine; as many as there is room for."""
     lines: list[str] = []
     for most in range(_BUGS, 0, -1):
-        shown = ([*begin, *bug_lines(bugs, name, most)] for name, begin in begins.items())
-        lines = [*_cut(LEGEND), *(line for part in shown for line in part)]
+        lines = _cut(LEGEND)
+        for name, engine in tally["engines"].items():
+            if shown := bug_lines(bugs, name, most):
+                lines += [with_version(name, engine["version"]), *shown]
         if len(lines) <= room:
             break
     return lines
+
+
+def _answers(tally: Mapping[str, Any]) -> Iterator[str]:
+    """What each engine loses and leaks, with an example: where no bugs are known."""
+    for name, cells in tally["matrix"].items():
+        for column in ("loses", "leaks"):
+            if cells[column]["count"]:
+                example = example_text(column, cells[column]["example"])
+                more = f" For example: {example}" if example else ""
+                yield from _cut(f"{name}: {cells[column]['sentence']}{more}")
 
 
 def _is_judged(tally: Mapping[str, Any]) -> bool:
@@ -138,56 +132,22 @@ def _not_walked(tally: Mapping[str, Any]) -> str:
     return listed({**tally["not_compared"], **tally["set_aside"]})
 
 
-def _answer(
-    name: str, engine: Mapping[str, Any], bugs: BugList | None, *, alone: bool
-) -> Iterator[str]:
-    """What is wrong with an engine: on how many schemas; in more lines where no bugs are known."""
-    compiled, given = engine["compile"]["compiled"], sum(engine["compile"].values())
-    shares = engine["share_with_bug"]
-    share, of = shares["any"], shares["any"]["of"]
-    named = with_version(name, engine["version"])
-    text, judged = f"{named} compiles {compiled:,} of {schemas(given)}", engine["judged"]
-    if of and judged["broke_off"]:
-        text += f", walks {judged['bytes'] / judged['of']:.0%} of their texts"
-    yield from _cut(f"{text}; {_wrong(share, alone) if of else 'judged on none along a walk'}")
-    if bugs is not None or not of:
-        return
-    for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True):
-        most = sorted(engine["why"][plural], key=lambda row: -row["cases"])[:_TOP]
-        places = ", ".join(f"{row[column] or '?'} {row['cases']:,}" for row in most)
-        count = f"{shares[kind]['cases']:,} of {of:,} walked ({shares[kind]['value']:.0%})"
-        more = f"; most: {places}" if shares[kind]["cases"] and places else ""
-        yield from _cut(f"  {_PHRASES[kind]}: {count}{more}")
-    if other := shares["other"]["cases"]:
-        yield f"  other errors (dead ends, …): {other:,} of {of:,} walked"
-
-
-def _wrong(share: Mapping[str, Any], alone: bool) -> str:
-    """On how many schemas an engine is proven wrong: first by what others do better."""
-    every, of, among = share["cases"], share["of"], share["among_engines"]
-    if among < every and not alone:
-        first = f"proven wrong on {among:,} of {of:,} walked ({among / of:.0%})"
-        return f"{first} where another engine is right, on {every:,} in all"
-    met = every - share["severity"]["rare"]
-    first = f"proven wrong on {every:,} of {of:,} walked ({share['value']:.0%})"
-    return f"{first}, {met:,} without what only rare tokens show"
-
-
 def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Of each pair of engines on how many schemas one alone is wrong, the shares being of others.
+    """Of each pair of engines on how many schemas one alone loses or leaks a value.
 
     Empty where all were judged on the same schemas.
     """
-    rows = [one for one in pairs if (one["kind"], one["counted"]) == ("any", "met")]
+    rows = [one for one in pairs if one["values"] == "all"]
     if len({one["schemas"] for one in rows}) < 2:
         return ""
-    told = [
-        f"{one['first']} on {one['only_first']:,}, {one['second']} on {one['only_second']:,}"
-        f" of {one['schemas']:,}" + (" (cannot tell apart)" if one["apart"] is False else "")
+    lines = [
+        f"{one['first']} {one['only_first']:,}, {one['second']} {one['only_second']:,}"
+        f" of {one['schemas']:,} by {one['counted']}"
+        + (" (cannot tell apart)" if one["apart"] is False else "")
         for one in rows[:_PAIRS]
     ]
-    more = f"; {len(rows) - _PAIRS:,} pairs more" if len(rows) > _PAIRS else ""
-    return f"In pairs, where both were judged, wrong alone: {'; '.join(told)}{more}"
+    more = f"; {len(rows) - _PAIRS:,} more: maskcourt tally" if len(rows) > _PAIRS else ""
+    return f"In pairs, where both were judged, wrong alone: {'; '.join(lines)}{more}"
 
 
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
@@ -216,13 +176,12 @@ def _reason(row: Mapping[str, Any]) -> str:
 
 def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     """One row for each case, one column for each engine."""
-    bugs: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
+    effects: dict[tuple[int, int], dict[str, str]] = defaultdict(dict)
     for row in stored.rows(
-        """SELECT case_row, engine, kind, count(*) AS n FROM verdicts
-        WHERE class = 'bug' AND kind IN $1 GROUP BY ALL ORDER BY ALL""",
-        [kind for kind in ERRORS if kind not in LEGAL],
+        """SELECT case_row, engine, effect, min(shown_by)::VARCHAR AS shown_by FROM verdicts
+        WHERE effect <> '' GROUP BY ALL ORDER BY ALL"""
     ):
-        bugs[row["case_row"], row["engine"]][row["kind"]] = row["n"]
+        effects[row["case_row"], row["engine"]][row["effect"]] = row["shown_by"]
     outcomes = {
         (row["case_row"], row["engine"]): row["outcome"]
         for row in stored.rows(
@@ -240,21 +199,23 @@ def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
             elif not judged[case] >> number & 1:
                 row[engine] = "not judged"
             else:
-                row[engine] = _cell(bugs.get((case, number), {}))
+                row[engine] = _cell(effects.get((case, number), {}))
         rows.append(row)
     columns = [
         Column(name, with_version(name, one["version"])) for name, one in tally["engines"].items()
     ]
-    note = "proven errors: so many tokens along walks, and texts"
+    note = "proven of values; real: with a value of the data set"
     return Table.of("", [Column("case", most=30), *columns], rows, note)
 
 
-def _cell(bugs: Mapping[str, int]) -> str:
-    words = {"false_acceptance": "lets through {:,}", "false_rejection": "forbids {:,}"}
-    other = sum(count for kind, count in bugs.items() if kind not in words)
-    parts = [text.format(bugs[kind]) for kind, text in words.items() if kind in bugs]
-    parts += [f"other errors {other:,}"] if other else []
-    return ", ".join(parts) or "no error found"
+def _cell(effects: Mapping[str, str]) -> str:
+    parts = [
+        phrase + (" (real)" if effects[name] == REAL else "")
+        for name, phrase in _PHRASES.items()
+        if name in effects
+    ]
+    beside = [words(name) for name in effects if name not in _PHRASES]
+    return ", ".join(parts or beside) or "no error found"
 
 
 def _closing(

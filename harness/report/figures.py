@@ -27,15 +27,13 @@ from harness.verdict_kinds import (
     BUG,
     CLASSES,
     DEPARTURE,
-    FALSE_ACCEPTANCE,
-    FALSE_REJECTION,
     MAIN_KINDS,
     WALK,
     WARNED,
 )
 
 KINDS_OF_FILES = ("png", "svg")
-NAMES = ("compile", "errors", "headline_rates", "keywords", "agreement", "severity", "timings")
+NAMES = ("headline_rates", "compile", "errors", "keywords", "agreement", "timings")
 """The figures, in the order in which they are drawn."""
 
 _WIDE = 6.3
@@ -58,7 +56,7 @@ _OF_OUTCOME = {
     "out_of_memory": _PURPLE,
     "crashed": _VERMILLION,
 }
-_OF_SEVERITY = {"on_path": _VERMILLION, "common": _ORANGE, "rare": _SKY, "unranked": _GREY}
+_OF_VALUE = {"real": _VERMILLION, "plain": _ORANGE, "rare": _GREY}
 _OF_LINE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 
@@ -177,8 +175,6 @@ def _stack(
     rows: Sequence[Row],
     colours: Mapping[str, str],
     least: float,
-    *,
-    percent: bool = False,
 ) -> None:
     """Horizontal bars, one per row, stacked by the columns that have colours.
 
@@ -188,13 +184,12 @@ def _stack(
     left = np.zeros(len(rows))
     for word, colour in colours.items():
         counts = np.array([row[word] for row in rows], dtype=np.float64)
-        wide = 100 * counts / totals if percent else counts
-        if counts.any() or percent:
-            axes.barh(range(len(rows)), wide, 0.7, left, color=colour, label=_label(word))
+        if counts.any():
+            axes.barh(range(len(rows)), counts, 0.7, left, color=colour, label=_label(word))
         for at in np.flatnonzero((counts > 0) & (counts >= least * totals)).tolist():
-            middle = left[at] + wide[at] / 2
+            middle = left[at] + counts[at] / 2
             axes.text(middle, at, f"{counts[at]:,.0f}", ha="center", va="center", fontsize=7)
-        left += wide
+        left += counts
 
 
 def _errors(found: Digest) -> Any:
@@ -226,40 +221,31 @@ def _label(word: str, many: int = 1) -> str:
     return plurals.get(word, word) if many > 1 else word.replace("_", " ")
 
 
-_MEASURES = {
-    "share_of_schemas_with_a_bug": ("Schemas with a proven bug", "%", 100.0),
-    "bugs_per_million_mask_decisions": (
-        "Bugs per million mask decisions",
-        "wrong bits per million",
-        1.0,
-    ),
-}
-_OF_KIND = {
-    "any": ("any", _BLACK, "o"),
-    FALSE_ACCEPTANCE.name: ("false acceptances", _VERMILLION, "s"),
-    FALSE_REJECTION.name: ("false rejections", _BLUE, "D"),
-}
+_TITLES = {"loss": "Cannot write a valid value", "leak": "Lets an invalid value through"}
 
 
 def _headline_rates(found: Digest) -> Any:
+    """Loss and leak: bars by what shows it, with the interval of the whole."""
     engines = found.engines
-    figure, panels = _figure(0.8 + 0.55 * max(2, len(engines)), 2, sharey=True)
-    for axes, (measure, (title, unit, scale)) in zip(panels, _MEASURES.items(), strict=True):
-        for number, (kind, (label, colour, marker)) in enumerate(_OF_KIND.items()):
-            rows = rows_where(found.tables["headline_rates"], measure=measure, kind=kind)
-            for at, row in enumerate(rows):
-                if row["value"] is None:
-                    continue
-                where = at + (number - 1) * 0.22
-                if row["low"] is not None:
-                    ends = (row["low"] * scale, row["high"] * scale)
-                    axes.plot(ends, (where, where), color=colour, linewidth=1.2)
-                axes.plot(row["value"] * scale, where, marker, color=colour, markersize=4)
-            axes.plot([], [], marker, color=colour, markersize=4, label=label)
+    figure, panels = _figure(1.0 + 0.4 * max(2, len(engines)), 2, sharey=True)
+    for axes, (measure, title) in zip(panels, _TITLES.items(), strict=True):
+        rows = rows_where(found.tables["headline_rates"], measure=measure)
+        left = np.zeros(len(rows))
+        for word, colour in _OF_VALUE.items():
+            wide = np.array([100 * row[word] / max(1, row["of"]) for row in rows])
+            axes.barh(range(len(rows)), wide, 0.5, left, color=colour, label=f"{word} value")
+            left += wide
+        for at, row in enumerate(rows):
+            if row["low"] is not None:
+                ends = (100 * row["low"], 100 * row["high"])
+                axes.plot(ends, (at, at), color=_BLACK, linewidth=1.2)
+            text = f"{row['found']:,} of {row['of']:,}"
+            axes.text(max(left[at], 100 * (row["high"] or 0)) + 1, at, text, va="center")
         sampled = ", with 95% interval" if found.summary["sampled"] else ""
-        _by_engine(axes, engines, title, unit + sampled)
-        axes.set_xlim(left=0)
-    return _with_legend(figure, panels[0], 3)
+        _by_engine(axes, engines, title, f"% of the schemas judged{sampled}")
+        axes.set_xlim(0, 125)
+        axes.set_xticks(range(0, 101, 25))
+    return _with_legend(figure, panels[0], 3, "outside lower center")
 
 
 def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any, Any]]:
@@ -350,21 +336,6 @@ def _agreement(found: Digest) -> Any:
     return figure
 
 
-def _severity(found: Digest) -> Any:
-    engines = found.engines
-    figure, panels = _figure(1.0 + 0.32 * max(2, len(engines)), 2, sharey=True)
-    for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
-        rows = rows_where(found.tables["severity"], kind=kind)
-        _stack(axes, rows, _OF_SEVERITY, 0.12, percent=True)
-        for at, row in enumerate(rows):
-            if not any(row[word] for word in _OF_SEVERITY):
-                axes.text(1, at, "no bug", va="center", fontsize=7)
-        title = f"{key.replace('_', ' ').capitalize()}, bugs"
-        _by_engine(axes, engines, title, "% of tokens")
-        axes.set_xlim(0, 100)
-    return _with_legend(figure, panels[0], 4)
-
-
 _TIMES = {
     "time_to_first_mask": "Time to first mask",
     "time_between_masks": "Time between masks",
@@ -417,5 +388,4 @@ _DRAWN: Mapping[str, Callable[[Digest], Any]] = {
     "headline_rates": _headline_rates,
     "keywords": _keywords,
     "agreement": _agreement,
-    "severity": _severity,
 }

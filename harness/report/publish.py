@@ -28,13 +28,12 @@ from harness.printable import json_rows, markdown
 from harness.render.table import Table, as_csv, as_markdown
 from harness.report import figures
 from harness.report.page.collect import manifest_without_seals
-from harness.report.tables import bug_table, digest, write_files
+from harness.report.tables import Digest, bug_table, digest, headline, write_files
 from harness.report.terminal import explained
 from harness.runs.directory import RunDirectory, open_run
 
 _CASE: Final = ("id", "engine", "version", "kind", "title", "schema", "text", "at", "token")
 _ITEM: Final = ("item", "condition", "engine", "outcome", "parsed", "correct", "reason")
-_SHOWN: Final = ("headline_rates", "errors", "keywords", "agreement", "compile", "timings")
 
 
 def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
@@ -51,25 +50,26 @@ def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -
     texts = {f"{name}.csv": as_csv(table) for name, table in found.tables.items()}
     files = figures.draw_digest(found, distributions(run), directory, ("svg",))
     texts["manifest.json"] = _manifest(run)
-    tables = dict(found.tables)
     if bugs is not None:
-        tables = {"bugs": bug_table(bugs), **tables}
-        texts["bugs.csv"] = as_csv(tables["bugs"])
+        texts["bugs.csv"] = as_csv(bug_table(bugs))
         cases = ({name: row[name] for name in _CASE} for row in (one.row() for one in bugs.bugs))
         texts["bugs.json"] = json_rows(cases)
     data = str(run.manifest["identity"].get("data", {}).get("name", "its data"))
     lead = f"{found.summary['cases']:,} cases of `{data}`, {found.summary['walked']:,} walked."
-    texts["README.md"] = "\n".join(_page(directory.name, lead, bugs, tables))
+    texts["README.md"] = "\n".join(_page(directory.name, lead, bugs, found))
     return files + write_files(texts, directory)
 
 
-def _page(name: str, lead: str, bugs: BugList | None, tables: dict[str, Table]) -> Iterator[str]:
+def _page(name: str, lead: str, bugs: BugList | None, found: Digest) -> Iterator[str]:
     yield f"# {markdown(name)}\n"
     yield f"{markdown(lead)} Written from the tables by `python -m harness.report.publish`.\n"
-    yield as_markdown(tables["matrix"], 2)
+    yield as_markdown(headline(found.summary), 2)
+    yield as_markdown(found.tables["matrix"], 2)
+    tables = dict(found.tables)
     if bugs is not None:
         yield f"{explained(bugs)}.\n"
-    yield from (f"![{one.replace('_', ' ')}]({one}.svg)\n" for one in _SHOWN)
+        tables = {"bugs": bug_table(bugs), **tables}
+    yield from (f"![{one.replace('_', ' ')}]({one}.svg)\n" for one in figures.NAMES)
     yield from (f"- [{one}.csv]({one}.csv): {table.title}" for one, table in tables.items())
     yield ""
 

@@ -13,31 +13,32 @@ from typing import Any, Final
 
 from harness.analysis.breakdown import agreement, case_statuses, grouped
 from harness.analysis.matrix import COLUMNS, example_text
-from harness.analysis.rates import PAIR
-from harness.analysis.stored import SEVERITIES, Classify, StoredRun, by_catalogue
+from harness.analysis.rates import COUNTED, PAIR
+from harness.analysis.statistics import NO_SAMPLE
+from harness.analysis.stored import WORST_FIRST, Classify, StoredRun, by_catalogue
 from harness.analysis.tally import summarize
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
+from harness.engines.specs import with_version
 from harness.errors import UsageError
 from harness.files import writing
-from harness.render.table import Column, Row, Table, as_csv, as_markdown
+from harness.render.table import Column, Row, Table, as_csv, as_markdown, plain
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import CLASSES, ERRORS, FALSE_ACCEPTANCE, KINDS, MAIN_KINDS, WALK
 from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
-_WORST: Final = (*SEVERITIES, "by_format", "several_tokens")
 SEPARATOR: Final = " + "
 """Between the engines of a set."""
 
 NAMES: Final = (
-    *("matrix", "cases", "compile", "errors", "headline_rates", "pairs", "severity", "agreement"),
-    "timings",
-    *("by_keyword", "by_place", "by_departure", "by_family"),
+    *("matrix", "headline_rates", "pairs", "cases", "compile", "errors", "agreement", "timings"),
+    *("by_effect", "by_keyword", "by_place", "by_departure", "by_family"),
 )
 """The tables, in the order in which they are listed."""
 
+_BY: Final = ("effect", "keyword", "place", "departure", "family")
 _CASE: Final = ("schema", "text", "token")
 BUG_COLUMNS: Final = (
     *("engine", "version", "id", "kind", "severity", "title", "cases", "judged", "share", "low"),
@@ -92,7 +93,7 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     stored = StoredRun(run, rule)
     found = summarize(stored)
     made = {name: make(found) for name, make in _OF_SUMMARY.items()}
-    made |= {f"by_{by}": _by(stored, by) for by in ("keyword", "place", "departure", "family")}
+    made |= {f"by_{by}": _by(stored, by) for by in _BY}
     made["agreement"] = _agreement(stored)
     names = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
     title = "Cases by family and what became of them"
@@ -100,8 +101,47 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     return Digest(found, {name: made[name] for name in NAMES})
 
 
+def headline(summary: Summary, *, intervals: bool = True) -> Table:
+    """What leads every report, a line for each engine: what it loses, leaks and refuses.
+
+    Under each share its 95% interval, where `intervals` are wanted and there are any.
+    """
+
+    def shown(rate: Mapping[str, Any]) -> str:
+        if not rate["of"]:
+            return "not judged"
+        declared = f", {rate['declared']:,} declared" if rate["declared"] else ""
+        text = f"{rate['schemas']:,} of {rate['of']:,} ({rate['real']:,} real{declared})"
+        if not intervals:
+            return text
+        shares = [with_interval(rate[name], percent) for name in ("share", "real_share")]
+        return f"{text}\n{shares[0]}; real {shares[1]}"
+
+    rows = []
+    for name, one in summary["engines"].items():
+        beside = {key: one[key]["schemas"] for key in ("format_only", "not_json")}
+        given, refused = sum(one["compile"].values()), one["compile"]["refused"]
+        row = {"engine": with_version(name, one["version"]), "loss": one["loss"]}
+        refuses = f"{refused:,} of {given:,}"
+        rows.append({**row, "leak": one["leak"], **beside, "refuses": refuses})
+    columns = (
+        ENGINE,
+        Column("loss", "cannot write a valid value", shown=shown),
+        Column("leak", "lets an invalid value through", shown=shown),
+        Column("format_only", "by format alone", align="right"),
+        Column("not_json", "no JSON", align="right"),
+        Column("refuses", align="right"),
+    )
+    note = "real: with a value of the data set; declared: by the engine's makers, or warned of"
+    if intervals:
+        note += "\nin brackets: 95% intervals" if summary["sampled"] else f"\n{NO_SAMPLE}"
+    return Table.of(
+        "In how many schemas an engine is proven wrong about a value", columns, rows, note
+    )
+
+
 def matrix(summary: Summary) -> Table:
-    """In short what each engine refuses, lets through and forbids."""
+    """In short what each engine refuses, leaks and loses, where it traps, how it spells."""
     rows = []
     for name, cells in summary["matrix"].items():
         row = {"engine": name}
@@ -149,17 +189,8 @@ def compilation(summary: Summary) -> Table:
     return Table.of(title, (ENGINE, *COMPILE_STATUSES, "later"), rows)
 
 
-def _severity(summary: Summary) -> Table:
-    rows = [
-        {"engine": name, "kind": kind, "by_format": None, **one["severity"][kind]}
-        for name, one in summary["engines"].items()
-        for kind in MAIN_KINDS.values()
-    ]
-    columns = ("engine", "kind", *SEVERITIES, "by_format")
-    return Table.of("Bugs of walks by severity, in tokens", columns, rows)
-
-
-def _timings(summary: Summary) -> Table:
+def timings(summary: Summary) -> Table:
+    """Times of `MEASURES` by engine."""
     rows = [
         {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
         for name, one in summary["engines"].items()
@@ -168,33 +199,70 @@ def _timings(summary: Summary) -> Table:
     return Table.of("Times of the engines", ("engine", "measure", "unit", *FIGURES), rows)
 
 
-def _headline_rates(summary: Summary) -> Table:
+def _rates(summary: Summary) -> Table:
+    """Schemas by what is wrong with values, and wrong bits of masks: rates for programs."""
     rows = []
+    counts = ("schemas", *WORST_FIRST, "declared")
     for name, one in summary["engines"].items():
-        for kind, share in one["share_with_bug"].items():
-            row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
-            counts = {"found": share["cases"], "scaled": None, "of": share["of"]}
-            worst = {**share["severity"], **{one: share[one] for one in _WORST[-2:]}}
-            rows.append({**row, **counts, **{key: share[key] for key in _RATIO}, **worst})
+        for measure in COUNTED:
+            rate = one[measure]
+            real = {f"real_{key}": rate["real_share"][key] for key in _RATIO[:3]}
+            row = {"engine": name, "measure": measure, "found": rate["schemas"], "of": rate["of"]}
+            rows.append({**row, **{key: rate[key] for key in counts}, **rate["share"], **real})
         for kind, rate in one["per_million"].items():
-            row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
-            counts = {"found": rate["bugs"], "scaled": rate["scaled"], "of": rate["decisions"]}
-            worst = {**dict.fromkeys(_WORST), "by_format": rate["by_format"]}
-            rows.append({**row, **counts, **{key: rate[key] for key in _RATIO}, **worst})
-    columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO, *_WORST)
-    return Table.of("Headline rates; shares also by the schemas' worst bugs", columns, rows)
+            row = {"engine": name, "measure": f"per_million_{kind}", "found": rate["bugs"]}
+            row |= {"of": rate["decisions"], "scaled": rate["scaled"]}
+            rows.append({**row, **{key: rate[key] for key in _RATIO}})
+    real = tuple(f"real_{key}" for key in _RATIO[:3])
+    columns = ("engine", "measure", "found", "of", *counts[1:], *_RATIO, *real, "scaled")
+    filled = [{**dict.fromkeys(columns), **row} for row in rows]
+    return Table.of("Rates: shares of schemas, bugs per million mask decisions", columns, filled)
+
+
+def pairs(summary: Summary) -> Table:
+    """Engines two by two: on how many common schemas only one of them errs."""
+    numbers = {"schemas": "of", "both": None, "only_first": None, "only_second": None}
+    shown = {"p": _p, "p_holm": _p}
+    columns = [
+        Column(name, numbers.get(name), shown=shown.get(name, plain), fold=name not in numbers)
+        for name in PAIR
+    ]
+    note = "loss and leak by all values tried, and by real ones\n" + (
+        "p: McNemar's exact test, corrected for the number of pairs (Holm);\n"
+        "apart: whether the two can be told apart"
+        if summary["sampled"]
+        else NO_SAMPLE
+    )
+    return Table.of("Engines in pairs, on the same schemas", columns, summary["pairs"], note)
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else f"{value:.2g}"
+
+
+def with_interval(ratio: Mapping[str, Any], shown: Callable[[float], str]) -> str:
+    """A ratio with its interval, if it has one."""
+    if ratio["value"] is None:
+        return ""
+    text = shown(ratio["value"])
+    if ratio["low"] is None:
+        return text
+    return f"{text} ({shown(ratio['low']).rstrip('%')}-{shown(ratio['high'])})"
+
+
+def percent(share: float) -> str:
+    """Three digits at most; only nothing and all are shown as 0% and 100%."""
+    percent = 100 * share
+    return f"{percent:.0f}%" if percent in (0, 100) else f"{percent:.1f}%"
 
 
 _OF_SUMMARY: Final[Mapping[str, Callable[[Summary], Table]]] = {
     "matrix": matrix,
     "compile": compilation,
     "errors": errors,
-    "headline_rates": _headline_rates,
-    "pairs": lambda summary: Table.of(
-        "Engines in pairs, on the same schemas", PAIR, summary["pairs"]
-    ),
-    "severity": _severity,
-    "timings": _timings,
+    "headline_rates": _rates,
+    "pairs": pairs,
+    "timings": timings,
 }
 
 

@@ -9,11 +9,9 @@ from typing import Any, Final
 from rich.console import Console
 
 from harness.analysis.matrix import plural
-from harness.analysis.statistics import NO_SAMPLE
-from harness.analysis.stored import IN_WORDS, SEVERITIES
+from harness.analysis.stored import IN_WORDS
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import Bug, BugList
-from harness.engines.specs import with_version
 from harness.printable import printable
 from harness.render.table import Column, Table, plain
 from harness.render.terminal import print_lines, print_table
@@ -28,13 +26,14 @@ WIDTH: Final = 80
 """Columns of lines that are no table."""
 
 LEGEND: Final = (
-    "Bugs: in how many schemas; where: on the path of a usual valid text, at common tokens, at rare"
-    " ones alone, or in whole texts; id; what is wrong."
+    "Bugs: in how many schemas; shown by a real value of the data set, a plain one that was made,"
+    " or rare ones alone; id; what is wrong."
 )
 
 _TOP: Final = 6
 _ROWS: Final = 40
 """Up to so many rows of a breakdown are shown."""
+_OF_PAIR: Final = ("counted", "values", "first", "second", "schemas", "only_first", "only_second")
 _TIMED: Final = {"time_to_first_mask": "to first mask", "time_between_masks": "between masks"}
 _AT: Final = ("mean", "p50", "p90", "p99.9", "max")
 
@@ -42,7 +41,8 @@ _AT: Final = ("mean", "p50", "p90", "p99.9", "max")
 def print_summary(
     summary: Summary, path: str, console: Console, bugs: BugList | None = None
 ) -> None:
-    """Print who is wrong, how often and why; first the bugs, where they are known."""
+    """Print who is wrong, how often and why: losses and leaks, then the bugs that are known."""
+    print_table(tables.headline(summary), console)
     if bugs is not None and bugs.verdicts:
         print_lines(_bugs(bugs, path), console)
     for table in _tables(summary):
@@ -54,11 +54,12 @@ def print_summary(
 
 
 def _tables(summary: Summary) -> Iterator[Table]:
-    engines, sampled = summary["engines"], summary["sampled"]
+    engines = summary["engines"]
     yield tables.matrix(summary)
-    yield _headline_rates(engines, sampled=sampled)
     if summary["pairs"]:
-        yield _pairs(summary["pairs"], sampled=sampled)
+        tested = ("p_holm", "apart") if summary["sampled"] else ()
+        pairs = tables.pairs(summary).only(*_OF_PAIR, *tested)
+        yield replace(pairs, rows=pairs.rows[:_ROWS])
     tested = {
         evidence
         for evidence, table in TEXT_TABLES.items()
@@ -71,7 +72,7 @@ def _tables(summary: Summary) -> Iterator[Table]:
         yield _estimates(engines)
     yield tables.compilation(summary)
     if any(engine["timings"]["time_to_first_mask"]["n"] for engine in engines.values()):
-        yield _timings(engines)
+        yield _timings(summary)
 
 
 def _bugs(bugs: BugList, path: str) -> Iterator[str]:
@@ -84,7 +85,7 @@ def _bugs(bugs: BugList, path: str) -> Iterator[str]:
 
 
 def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
-    """The first bugs of an engine, those that a model meets before others, and how many more.
+    """The first bugs of an engine, and how many more.
 
     Of an engine without any it is said where verdicts are not shrunk yet: they may be its own.
     """
@@ -96,8 +97,7 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
 
 
 def _line(one: Bug) -> str:
-    severity = IN_WORDS[one.severity].removeprefix("whole ")
-    line = f"  {one.cases:>4,} {severity:<7} {one.id} {printable(one.title, '')}"
+    line = f"  {one.cases:>4,} {IN_WORDS[one.severity]:<5} {one.id} {printable(one.title, '')}"
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
@@ -111,74 +111,6 @@ def explained(bugs: BugList) -> str:
 
 def _numbers(*names: str) -> list[Column]:
     return [Column(name, align="right", fold=False) for name in names]
-
-
-def _headline_rates(engines: Summary, *, sampled: bool) -> Table:
-    unranked = any(one["share_with_bug"]["any"]["severity"]["unranked"] for one in engines.values())
-    severities = SEVERITIES if unranked else SEVERITIES[:-1]
-    rows = []
-    for name, engine in engines.items():
-        share, rate = engine["share_with_bug"]["any"], engine["per_million"]["any"]
-        of = share["of"]
-        rows.append(
-            {
-                "engine": with_version(name, engine["version"]),
-                "with a bug": _with_interval(share, percent, f" of {of:,}") or "none judged",
-                "several": percent(share["several_tokens"] / of) if of else None,
-                **share["severity"],
-                "per million": _with_interval(rate, three_digits) or None,
-            }
-        )
-    intervals = "in brackets: 95% intervals, resampled by schema" if sampled else NO_SAMPLE
-    return Table.of(
-        "How bad: walked schemas with a bug, and wrong bits per million bits of masks",
-        [tables.ENGINE, *_numbers("with a bug", "several", *severities, "per million")],
-        rows,
-        "several: schemas in which more than one token is wrong\n"
-        f"on path, common, rare: schemas by their worst bug\n{intervals}",
-    )
-
-
-def _pairs(pairs: list[Mapping[str, Any]], *, sampled: bool) -> Table:
-    rows = [
-        {
-            **pair,
-            "engines": f"{pair['first']}, {pair['second']}",
-            "": "cannot tell apart" if pair["apart"] is False else "",
-        }
-        for pair in [one for one in pairs if one["kind"] != "any"][:_ROWS]
-    ]
-    words = [Column("kind", shown=tables.words), Column("counted", "bugs", shown=tables.words)]
-    numbers = (("schemas", "of"), ("only_first", None), ("only_second", None))
-    counts = [Column(name, title, align="right") for name, title in numbers]
-    tested = [Column("p_holm", "p", shown=_p, fold=False), Column("")]
-    note = "met: by bugs that a model meets, at more than rare tokens; all: by all bugs"
-    more = "\np: McNemar's exact test, corrected for the number of pairs (Holm)"
-    return Table.of(
-        "Engines in pairs: schemas on which only one of the two has a bug",
-        [Column("engines", ratio=1), *words, *counts, *(tested if sampled else [])],
-        rows,
-        note + more if sampled else note,
-    )
-
-
-def _p(value: float | None) -> str:
-    return "" if value is None else f"{value:.2g}"
-
-
-def _with_interval(ratio: Mapping[str, Any], shown: Any, of: str = "") -> str:
-    if ratio["value"] is None:
-        return ""
-    text = f"{shown(ratio['value'])}{of}"
-    if ratio["low"] is None:
-        return text
-    return f"{text}\n({shown(ratio['low']).rstrip('%')}-{shown(ratio['high'])})"
-
-
-def percent(share: float) -> str:
-    """Three digits at most; only nothing and all are shown as 0% and 100%."""
-    percent = 100 * share
-    return f"{percent:.0f}%" if percent in (0, 100) else f"{percent:.1f}%"
 
 
 def three_digits(number: float) -> str:
@@ -212,11 +144,11 @@ def _short(number: int) -> str:
     return f"{number:,}"
 
 
-def _timings(engines: Summary) -> Table:
+def _timings(summary: Summary) -> Table:
     rows = [
-        {"engine": name, "time": title, **{at: engine["timings"][measure][at] for at in _AT}}
-        for name, engine in engines.items()
-        for measure, title in _TIMED.items()
+        {**row, "time": _TIMED[row["measure"]]}
+        for row in tables.timings(summary).rows
+        if row["measure"] in _TIMED
     ]
     times = [Column(at, align="right", shown=_duration, fold=False) for at in _AT]
     return Table.of(
@@ -253,11 +185,11 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
     judged = engine["judged"]
     if judged["broke_off"]:
         yield (
-            f"{name} was walked along {percent(judged['bytes'] / judged['of'])} of its references'"
-            f" bytes: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')} broke off"
+            f"{name} was walked along {tables.percent(judged['bytes'] / judged['of'])} of the bytes"
+            f" of its references: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')}"
+            " broke off"
         )
     accepted, rejected = (engine[plural] for plural in MAIN_KINDS)
-    severity = engine["severity"][FALSE_REJECTION.name]
     if accepted["tokens"]:
         yield (
             f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
@@ -267,11 +199,6 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
         yield (
             f"{name}: of {rejected['tokens']:,} false rejections {rejected['only_challenger']:,}"
             " were shown by the challenger alone: no other engine allowed the token"
-        )
-    if severity["on_path"]:
-        yield (
-            f"{name}: of {sum(severity.values()):,} false rejections that are bugs"
-            f" {severity['on_path']:,} forbid the token that a valid text is usually written with"
         )
 
 
@@ -352,7 +279,7 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
         units = ["tokens", *by_format, "cases"]
     columns = []
     for name in names:
-        shown = tables.words if name in ("kind", "severity", "reason") else plain
+        shown = tables.words if name in ("kind", "effect", "reason") else plain
         fold = name not in ("kind", "class", "evidence")
         columns.append(Column(name, name.replace("_", "-"), shown=shown, fold=fold))
     filled = [{"by_format": None, **row} for row in rows[:_ROWS]]

@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
-import numpy as np
-
-from harness.analysis.rates import schema_flags
 from harness.analysis.stored import StoredRun
 from harness.bugs.listing import Bug
 from harness.engines.specs import read_spec
@@ -171,8 +168,11 @@ def outcomes_of(stored: StoredRun) -> Outcomes:
             outcome = row["outcome"]
             status = CRASH if outcome in _FAILED else REFUSED if outcome == _REFUSED else CORRECT
             worsen(row["engine"], row["case"], status)
-    for engine, flags in zip(stored.engines, schema_flags(stored, ERRORS), strict=True):
-        for case in np.array(stored.cases, dtype=object)[flags.any].tolist():
-            if (read_spec(engine).unversioned, case) in found:
-                worsen(engine, case, WRONG)
+    for row in stored.rows(
+        "SELECT DISTINCT engine, case_row FROM verdicts WHERE class = 'bug' AND kind IN $1",
+        list(ERRORS),
+    ):
+        engine, case = stored.engines[row["engine"]], stored.cases[row["case_row"]]
+        if (read_spec(engine).unversioned, case) in found:
+            worsen(engine, case, WRONG)
     return found

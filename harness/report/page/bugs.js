@@ -1,4 +1,4 @@
-// The bugs behind the verdicts: by engine, those that a model meets before those in most schemas.
+// The bugs behind the verdicts, by engine.
 
 const BUGS_SHOWN = 8;
 
@@ -16,10 +16,8 @@ function bugsSection() {
 
 function bugsOf(engine) {
   const mine = DATA.bugs.list.filter((one) => one.engine === engine);
-  const { any } = engineOf(engine).share_with_bug;
-  const met = any.cases - any.severity.rare;
-  const right = ENGINES.length > 1 && any.among_engines < any.cases ? ` On ${count(any.among_engines)} of them (${percent(any.among_engines / any.of)} of all) another engine is right.` : '';
-  const share = any.of ? `Proven wrong on ${count(any.cases)} of ${count(any.of)} walked schemas (${percent(any.value)}${any.low === null ? '' : `; ${interval(any, percent)}`}), on ${count(met)} (${percent(met / any.of)}) without what only rare tokens show.${right}` : 'Judged on no walked schema.';
+  const { loss, leak } = engineOf(engine);
+  const share = loss.of ? `Cannot write a valid value in ${count(loss.schemas)} of ${plural(loss.of, 'schema')} (${count(loss.real)} with a value of the data set); lets an invalid one through in ${count(leak.schemas)} (${count(leak.real)}).` : 'Judged on no schema.';
   const rest = mine.slice(BUGS_SHOWN);
   return el('div', {}, el('h3', {}, engine), el('p', { class: 'note' }, share, mine.length ? '' : ' No bug was found.'),
     mine.slice(0, BUGS_SHOWN).map(bugBlock),

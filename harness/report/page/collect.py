@@ -12,7 +12,6 @@ from typing import Any, Final
 from harness import __version__
 from harness.analysis.breakdown import agreement, case_statuses, crossed, failures
 from harness.analysis.matrix import COLUMNS
-from harness.analysis.statistics import NO_SAMPLE
 from harness.analysis.stored import IN_WORDS, StoredRun
 from harness.analysis.tally import summarize
 from harness.bugs.listing import Bug, BugList, known_bugs
@@ -23,11 +22,14 @@ from harness.impact.answers import open_impact
 from harness.impact.summary import accuracy
 from harness.impact.summary import summarize as summarize_impact
 from harness.render.page import page_with_data, save_page
+from harness.render.table import Table
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
+from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
 from harness.verdict_kinds import CLASSES, KINDS
+
 
 SHOWN: Final = 600
 """Verdicts that a report shows unless it is told otherwise."""
@@ -93,9 +95,11 @@ def collect(
         },
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
+        "effects": EFFECT_MEANINGS,
         "summary": tally,
         "bugs": shown_bugs(bugs),
         "columns": COLUMNS,
+        "tables": {"headline": _shown(headline(tally)), "pairs": _shown(pairs(tally))},
         "keywords": crossed(stored, "keyword"),
         "families": crossed(stored, "family"),
         "sets": agreement(stored),
@@ -115,6 +119,12 @@ def collect(
     }
 
 
+def _shown(table: Table) -> dict[str, Any]:
+    """A table as the page lays it out."""
+    columns = [[column.title, table.is_right(column)] for column in table.columns]
+    return {"title": table.title, "columns": columns, "rows": table.texts(), "note": table.note}
+
+
 def _examples(matrix: Mapping[str, Any]) -> set[str]:
     """The verdicts that the matrix shows."""
     cells = (cell["example"] or {} for cells in matrix.values() for cell in cells.values())
@@ -130,7 +140,6 @@ def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
         "name": run.path.resolve().name,
         "maskcourt": __version__,
         "schema_limit": SCHEMA_LIMIT,
-        "no_sample": NO_SAMPLE,
     }
 
 

@@ -1,9 +1,8 @@
 // The explorer: filters, a list of verdicts, and one of them in full. Its state stands in the
 // address, so that a verdict can be pointed at: #verdict=17.
 
-const SEVERITIES = ['on_path', 'common', 'rare', 'unranked'];
-const RANKED = DATA.groups.some((group) => group.severity !== 'unranked');
-const FILTERS = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located', ...(RANKED ? ['severity'] : [])];
+const SHOWN_BY = ['real', 'plain', 'rare', ''];
+const FILTERS = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located', 'effect', 'shown_by'];
 const VALUES = Object.fromEntries(FILTERS.map((name) => [name, [...new Set(DATA.groups.map((group) => String(group[name])))]]));
 const state = { verdict: null, q: '' };
 const groupOf = (one) => DATA.groups[one.group];
@@ -25,12 +24,12 @@ let SHOWN = [];
 const matches = (group) => FILTERS.every((name) => state[name] === undefined || String(group[name]) === state[name]);
 
 function filterForm() {
-  const label = { keyword: keywordName, class: className, located: (value) => value === 'true' ? 'at this token' : 'not located', kind: words, severity: words };
-  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER, severity: SEVERITIES };
+  const label = { keyword: keywordName, class: className, located: (value) => value === 'true' ? 'at this token' : 'not located', kind: words, effect: (value) => words(value) || 'none', shown_by: (value) => value || 'nothing' };
+  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER, shown_by: SHOWN_BY };
   const selects = FILTERS.map((name) => {
     const values = [...VALUES[name]].sort((a, b) => order[name] ? order[name].indexOf(a) - order[name].indexOf(b) : a.localeCompare(b));
     const options = values.map((value) => el('option', { value: `=${value}` }, safe((label[name] || String)(value))));
-    return el('label', {}, name === 'located' ? 'where the error is' : name, el('select', { id: `filter-${name}`, on: { change: (event) => {
+    return el('label', {}, name === 'located' ? 'where the error is' : words(name), el('select', { id: `filter-${name}`, on: { change: (event) => {
       state[name] = event.target.value ? event.target.value.slice(1) : undefined;
       refresh(true);
     } } }, el('option', { value: '' }, 'any'), options));
@@ -282,13 +281,13 @@ function textBlock(one, group) {
     el('p', { class: 'note' }, one.token ? `Boxed: the token (${one.token.special ? 'special, ' : ''}id ${one.token.id}${codePoints(one) && `; ${codePoints(one)}`}). ` : 'No single token is at fault. ', joined(one.after) ? `Dotted line: ${rest}${one.after_tokens ? ` (${plural(one.after_tokens, 'token')}${one.ends ? ', then the end of generation' : ''})` : ''}.` : one.ends ? 'Then the end of generation.' : '', ' Framed: bytes and characters that cannot be seen.'));
 }
 
-const LIKELY = { on_path: 'on path: a model that writes this text in the usual way is stopped here', common: 'common token', rare: 'rare token' };
+const SHOWING = { real: 'a value of the data set', plain: 'a plain generated value', rare: 'a rare value' };
 
 function whoBlock(one, group) {
   const names = (list) => list.join(', ') || 'not said by this verdict';
   return el('dl', { class: 'facts' }, [['allowed by', one.accepter === 'json' ? 'no engine' : names(one.allowed)], ['forbidden by', names(one.forbidden)], one.accepter ? ['completion by', one.accepter === 'json' ? 'the challenger json' : one.accepter] : null,
     one.category ? ['kind of token', `${one.category}${one.detail ? ` (${safe(one.detail)})` : ''}`] : null, one.reason ? ['reason', words(one.reason)] : null,
-    group.severity === 'unranked' ? null : ['severity', LIKELY[group.severity]]].filter(Boolean).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
+    group.effect ? ['effect', `${words(group.effect)}: ${DATA.effects[group.effect]}`] : null, group.shown_by ? ['shown by', SHOWING[group.shown_by]] : null].filter(Boolean).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
 }
 
 function validatorsBlock(one) {
@@ -327,7 +326,7 @@ function explorer() {
   const { about, groups } = DATA;
   const all = sum(groups.map((group) => group.verdicts));
   byId('about-sample').textContent = about.shown
-    ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence${RANKED ? ', severity' : ''}, and whether the error is located). `
+    ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence, effect, what shows it, and whether the error is located). `
       + `${count(about.shown)} of them are explained here: as many of each sort as there is room for, bugs first, drawn with seed ${about.seed}. Counts are of all. Verdicts that are unresolved have no witness and are not listed.`
     : `The run holds ${plural(all, 'verdict')}; none are explained here.`;
   explainKinds('table-errors', new Set(groups.map((group) => group.kind)));

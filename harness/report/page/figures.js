@@ -16,16 +16,23 @@ function titleAndAlerts() {
   fill('alerts', alerts.map((one) => el('p', { class: 'alert' }, one)));
 }
 
-const TONES = { refuses: 'plain', accepts: 'acc', forbids: 'rej' };
+// A table that was described once, for terminals, documents and this page.
+function given(id, style) {
+  const { title, columns, rows, note } = DATA.tables[id];
+  const lines = (text) => text.split('\n').map((line, at) => at ? el('small', {}, safe(line)) : safe(line));
+  const shown = columns.map(([heading, right], at) => [heading, (row) => lines(row[at]), { n: right, h: at === 0 }]);
+  fill(`table-${id}`, table(shown, rows, title, style));
+  byId(`note-${id}`).textContent = note.replaceAll('\n', '; ');
+}
 
-// An example of a cell: of a refusal its reason, of an error the text with the token marked.
+const TONES = { refuses: 'plain', leaks: 'acc', loses: 'rej', traps: 'rej', spells: 'plain' };
+
+// An example of a cell: of a refusal its reason, of an error a text.
 function exampleOf(column, found) {
   if (!found) return '';
   if (column === 'refuses') return el('p', { class: 'eg' }, el('span', {}, `“${safe(found.reason)}” `), `(${plural(found.schemas, 'schema')})`);
-  const token = el('span', { class: 'tok' }, found.token || 'end');
-  const text = column === 'accepts' ? [found.before, found.token ? token : '', found.after] : [found.before, el('i', {}, ' not '), token];
   const shown = DATA.verdicts.some((one) => one.id === found.verdict);
-  return el('p', { class: 'eg' }, el('code', {}, text), found.keyword ? ` ${column === 'accepts' ? 'against' : 'under'} ${safe(found.keyword)} ` : ' ',
+  return el('p', { class: 'eg' }, el('code', {}, found.text), found.keyword ? ` ${column === 'leaks' ? 'against' : 'under'} ${safe(found.keyword)} ` : ' ',
     shown ? el('button', { type: 'button', class: 'link', 'aria-label': `Show this verdict about ${safe(found.case)}`, on: { click: () => openVerdict(found.verdict) } }, 'show') : '');
 }
 
@@ -33,7 +40,7 @@ function matrix() {
   const cell = (name, column) => {
     const { count: many, of, sentence, example } = DATA.summary.matrix[name][column];
     const mark = `${count(many)} of ${count(of)}`;
-    const [before, ...rest] = sentence.split(mark);
+    const [before, ...rest] = sentence.replaceAll('`', '').split(mark);
     return [el('p', {}, before, rest.length ? el('b', { class: 'many' }, mark) : '', rest.join(mark)), exampleOf(column, example)];
   };
   const head = [el('th', { scope: 'col' }, 'engine'), ...Object.entries(DATA.columns).map(([column, title]) => el('th', { scope: 'col', class: TONES[column] }, title))];
@@ -43,53 +50,19 @@ function matrix() {
   const { summary } = DATA;
   const tokens = `On ${plural(summary.positions, 'position')} ${plural(summary.disputed_tokens, 'token')} ${summary.disputed_tokens === 1 ? 'was' : 'were'} disputed. `;
   const capped = summary.capped ? [`A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved. Counts are of those; rates take the sample of each dispute for the whole of it; `, el('a', { href: '#left-out' }, 'estimates with intervals stand further below'), '.'] : [];
-  fill('note-matrix', 'Schemas with a proven bug that a model meets: at the token that a valid text goes on with, at another common token, or in a whole text. What an engine documents or warns of is no bug. What is not proven counts for nobody. ', tokens, capped);
+  fill('note-matrix', 'A value is lost where the engine takes none of its usual spellings, and leaked where it lets an invalid one through. What an engine documents or warns of counts, and is named. What is not proven counts for nobody. ', tokens, capped);
 }
-
-const worst = ({ severity }) => Object.entries(severity).filter(([, many]) => many).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ');
 
 const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.value)}${more || ''}`, el('small', {}, interval(one, shown))];
 
-// How bad an engine is, by errors of one kind.
-const shareColumns = (kind) => [
-  ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
-  ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), one.by_format ? el('small', {}, `in ${count(one.by_format)} by format alone`) : ''].flat(); }],
-  ['by their worst', (name) => worst(engineOf(name).share_with_bug[kind]) || '–'],
-  ['at more than one token', (name) => { const one = engineOf(name).share_with_bug[kind]; return one.of ? percent(one.several_tokens / one.of) : '–'; }],
-  ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
-];
-
-function answerTable(id, kind, key) {
-  const valid = kind === 'false_rejection';
-  const fed = (table) => (name) => {
-    const found = engineOf(name)[table];
-    const of = valid ? found.tested_valid : found.tested_invalid;
-    return of ? `${count(found[key].bug)} of ${count(of)}` : '–';
-  };
-  fill(id, table([...shareColumns(kind),
-    ...['instances', 'samples'].map((table) => [valid ? `valid ${table} refused` : `invalid ${table} let through`, fed(table)]),
-  ], ENGINES, `${words(kind)}s by engine`, 'cards'));
-}
-
 function inNumbers() {
-  const { sampled, pairs } = DATA.summary;
-  answerTable('table-acc', 'false_acceptance', 'false_acceptances');
-  answerTable('table-rej', 'false_rejection', 'false_rejections');
-  fill('table-any', table([...shareColumns('any'),
-    ['schemas with a dead end, or a mask that lies', (name) => { const one = engineOf(name).share_with_bug.other; return ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`); }],
-  ], ENGINES, 'All errors by engine', 'cards'));
-  byId('note-short').textContent = `Bugs only; what engines warn of or document is counted below. ${sampled ? 'Below each figure its 95% interval (2,000 resamples of the schemas; the rule of three where a share is none or all). ' : ''}`
-    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --on-dropout continue), each by its worst bug: on path, common or rare; instances, samples and keywords are of all schemas that an engine compiled. A mask bit is one token at one position of a walk; a few schemas hold most of the wrong ones.'
-    + `${DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : ''} What is not proven counts for nobody.`;
-  const all = (row) => pairs.find((one) => one.counted === 'all' && ['kind', 'first', 'second'].every((name) => one[name] === row[name]));
-  const only = (key) => (row) => [count(row[key]), el('small', {}, `by all bugs ${count(all(row)[key])}`)];
-  const apart = (row) => row.apart === null ? '–' : `${row.apart ? 'yes' : 'cannot tell apart'}, p = ${digits(row.p_holm)}`;
-  fill('table-pairs', table([
-    ['engines', (row) => `${row.first}, ${row.second}`, { h: true }], ['kind', (row) => words(row.kind)], ['schemas', (row) => count(row.schemas), { n: true }],
-    ['only the first has a bug', only('only_first'), { n: true }], ['only the second', only('only_second'), { n: true }],
-    ...(sampled ? [['told apart', (row) => [apart(row), el('small', {}, `by all bugs ${apart(all(row))}`)]]] : []),
-  ], pairs.filter((row) => row.kind !== 'any' && row.counted === 'met'), 'Engines in pairs', 'cards'));
-  byId('note-pairs').textContent = `By bugs that a model meets, as in the matrix. ${sampled ? 'McNemar’s exact test of the schemas on which only one of the two has a bug, corrected for the number of pairs (Holm).' : DATA.about.no_sample}`;
+  given('pairs', 'cards');
+  const bits = (kind) => (name) => ratio(engineOf(name).per_million[kind], digits);
+  fill('table-bits', table([
+    ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
+    ['let through', bits('false_acceptance')], ['forbidden', bits('false_rejection')], ['either', bits('any')],
+  ], ENGINES, 'Wrong bits of masks', 'cards'));
+  byId('note-bits').textContent = `Bugs of a million mask bits; a bit is one token at one position of a walk, and a few schemas hold most of the wrong ones.${DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : ''}`;
 }
 
 function answersSection() {
@@ -100,7 +73,7 @@ function answersSection() {
     return;
   }
   const of = (name) => found.rows[name];
-  const errors = (kind) => (name) => of(name).same ? ratio(engineOf(name).share_with_bug[kind], percent) : of(name).same === null ? '–' : 'not in this run as it is there';
+  const errors = (rate) => (name) => of(name).same ? ratio(engineOf(name)[rate].share, percent) : of(name).same === null ? '–' : 'not in this run as it is there';
   const overruled = (name) => of(name).same === null ? '–' : [count(of(name).overruled), el('small', {}, `of ${count(of(name).tokens)} tokens`)];
   byId('about-answers').textContent = `${found.model} answered ${count(found.items)} items of ${found.task}, under each engine and without a mask. Where a mask overruled the model’s own choice, that was resolved like any dispute.`;
   fill('table-answers', table([
@@ -109,8 +82,8 @@ function answersSection() {
     ['mask overruled the model', overruled, { n: true }],
     ['of it proven wrong', (name) => of(name).same === null ? '–' : count(of(name).wrongly), { n: true }],
     ['bugs behind it', (name) => Object.entries(of(name).bugs).map(([id, many]) => `${id} (${count(many)})`).join(', ') || 'none traced'],
-    ['schemas with a bug that lets invalid output through', errors('false_acceptance'), { n: true }],
-    ['that forbids valid output', errors('false_rejection'), { n: true }],
+    ['schemas with an invalid value that it lets through', errors('leak'), { n: true }],
+    ['with a valid value that it cannot write', errors('loss'), { n: true }],
   ], Object.keys(found.rows), 'Answers beside errors', 'cards'));
   byId('note-answers').textContent = `${found.told.map((one) => `${one}.`).join(' ')} ${found.unanswerable ? `Left out of these comparisons: ${count(found.unanswerable)} items that no text which keeps their schema answers rightly.` : ''}`;
 }

@@ -19,6 +19,7 @@ function themeButton() {
 
 themeButton();
 titleAndAlerts();
+given('headline', 'cards');
 matrix();
 bugsSection();
 inNumbers();

@@ -22,7 +22,16 @@ from harness.replay.witness_reader import Choice
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, DEPARTURE, WARNED
 
-GROUPED_BY: Final = ("engine", "kind", "class", "keyword", "family", "located", "severity")
+GROUPED_BY: Final = (
+    "engine",
+    "kind",
+    "class",
+    "keyword",
+    "family",
+    "located",
+    "effect",
+    "shown_by",
+)
 """What a group has in common, beside the kind of evidence."""
 
 _FIRST: Final = (BUG, WARNED, "", DEPARTURE)
