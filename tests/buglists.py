@@ -17,7 +17,7 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
     """A bug of an engine; `others` are attributes of it or of its error."""
     of_error = {key: others.pop(key) for key in ("kind", "schema", "text") if key in others}
     case = ErrorCase(engine, "false_rejection", '{"type":"integer","minimum":0}', b"-0")
-    severity, cases = others.pop("severity", "common"), others.get("cases", 3)
+    severity, cases = others.pop("severity", "plain"), others.get("cases", 3)
     values: dict[str, Any] = {
         "id": f"{number:08x}",
         "engine": engine,

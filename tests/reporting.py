@@ -43,13 +43,15 @@ def lengths() -> Book:
     book.verdict(
         *("false_acceptance", "one:A", before, b"c", book.completion(b'"}'), "one:A"),
         **{**why, "instance_pointer": "/a", "located": True, "dispute": 1, "category": "string"},
+        effect="invalid_value",
+        shown_by="plain",
     )
     dispute(book, len(before) - 1, A | C, B, 20)
     completion = book.completion(b'"}')
     for letter in b"bcdefghijklmnopqrstu":
         book.verdict(
             *("false_rejection", "two:B", before[:-1], bytes([letter]), completion, "three:C"),
-            **{**why, "dispute": 1},
+            **{**why, "dispute": 1, "effect": "lost_value", "shown_by": "plain"},
         )
     return book
 

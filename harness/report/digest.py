@@ -28,7 +28,7 @@ from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, REAL, TRAP
 
-FEW = 10
+FEW = 6
 """Of so many cases or fewer each is listed, instead of shares."""
 
 _LINES = 40
@@ -204,8 +204,7 @@ def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     columns = [
         Column(name, with_version(name, one["version"])) for name, one in tally["engines"].items()
     ]
-    note = "proven of values; real: with a value of the data set"
-    return Table.of("", [Column("case", most=30), *columns], rows, note)
+    return Table.of("", [Column("case", most=30), *columns], rows)
 
 
 def _cell(effects: Mapping[str, str]) -> str:

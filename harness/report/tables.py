@@ -104,40 +104,41 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
 def headline(summary: Summary, *, intervals: bool = True) -> Table:
     """What leads every report, a line for each engine: what it loses, leaks and refuses.
 
-    Under each share its 95% interval, where `intervals` are wanted and there are any.
+    Shares stand with their 95% intervals, where `intervals` are wanted and there are any.
     """
 
     def shown(rate: Mapping[str, Any]) -> str:
         if not rate["of"]:
             return "not judged"
-        declared = f", {rate['declared']:,} declared" if rate["declared"] else ""
-        text = f"{rate['schemas']:,} of {rate['of']:,} ({rate['real']:,} real{declared})"
-        if not intervals:
-            return text
-        shares = [with_interval(rate[name], percent) for name in ("share", "real_share")]
-        return f"{text}\n{shares[0]}; real {shares[1]}"
+        parts = [f"{rate['schemas']:,} of {rate['of']:,}", f"{rate['real']:,} real"]
+        if intervals:
+            shares = (with_interval(rate[name], percent) for name in ("share", "real_share"))
+            parts = [f"{part}: {share}" for part, share in zip(parts, shares, strict=True)]
+        if rate["declared"]:
+            parts.append(f"{rate['declared']:,} declared")
+        return ("\n" if intervals else ", ").join(parts)
 
     rows = []
     for name, one in summary["engines"].items():
-        beside = {key: one[key]["schemas"] for key in ("format_only", "not_json")}
         given, refused = sum(one["compile"].values()), one["compile"]["refused"]
-        row = {"engine": with_version(name, one["version"]), "loss": one["loss"]}
-        refuses = f"{refused:,} of {given:,}"
-        rows.append({**row, "leak": one["leak"], **beside, "refuses": refuses})
+        row = {"engine": with_version(name, one.get("version") or "")}
+        row |= {"loss": one["loss"], "leak": one["leak"], "refuses": f"{refused:,} of {given:,}"}
+        rows.append({**row, **{key: one[key]["schemas"] for key in ("format_only", "not_json")}})
     columns = (
-        ENGINE,
-        Column("loss", "cannot write a valid value", shown=shown),
-        Column("leak", "lets an invalid value through", shown=shown),
-        Column("format_only", "by format alone", align="right"),
-        Column("not_json", "no JSON", align="right"),
-        Column("refuses", align="right"),
+        Column("engine", width=16, most=20),
+        Column("loss", "loses", shown=shown, fold=intervals),
+        Column("leak", "leaks", shown=shown, fold=intervals),
+        Column("format_only", "format", align="right", fold=False),
+        Column("not_json", "no JSON", align="right", fold=False),
+        Column("refuses", align="right", fold=False),
     )
-    note = "real: with a value of the data set; declared: by the engine's makers, or warned of"
+    note = (
+        "loses: cannot write a valid value; leaks: lets an invalid one through\n"
+        "real: with a value of the data set; format, no JSON: let through, too"
+    )
     if intervals:
         note += "\nin brackets: 95% intervals" if summary["sampled"] else f"\n{NO_SAMPLE}"
-    return Table.of(
-        "In how many schemas an engine is proven wrong about a value", columns, rows, note
-    )
+    return Table.of("In how many schemas an engine is wrong about a value", columns, rows, note)
 
 
 def matrix(summary: Summary) -> Table:
@@ -213,8 +214,8 @@ def _rates(summary: Summary) -> Table:
             row = {"engine": name, "measure": f"per_million_{kind}", "found": rate["bugs"]}
             row |= {"of": rate["decisions"], "scaled": rate["scaled"]}
             rows.append({**row, **{key: rate[key] for key in _RATIO}})
-    real = tuple(f"real_{key}" for key in _RATIO[:3])
-    columns = ("engine", "measure", "found", "of", *counts[1:], *_RATIO, *real, "scaled")
+    of_real = tuple(f"real_{key}" for key in _RATIO[:3])
+    columns = ("engine", "measure", "found", "of", *counts[1:], *_RATIO, *of_real, "scaled")
     filled = [{**dict.fromkeys(columns), **row} for row in rows]
     return Table.of("Rates: shares of schemas, bugs per million mask decisions", columns, filled)
 

@@ -57,8 +57,8 @@ def _tables(summary: Summary) -> Iterator[Table]:
     engines = summary["engines"]
     yield tables.matrix(summary)
     if summary["pairs"]:
-        tested = ("p_holm", "apart") if summary["sampled"] else ()
-        pairs = tables.pairs(summary).only(*_OF_PAIR, *tested)
+        tests = ("p_holm", "apart") if summary["sampled"] else ()
+        pairs = tables.pairs(summary).only(*_OF_PAIR, *tests)
         yield replace(pairs, rows=pairs.rows[:_ROWS])
     tested = {
         evidence

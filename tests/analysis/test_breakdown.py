@@ -150,54 +150,14 @@ class TestGroupings:
         assert rows(stored(book), "place") == [("", "a", 1, 1, 1)]
 
 
-class TestSeverity:
-    def book(self):
-        return (
-            Book("case").compiled("compiled", "compiled", "compiled").instance(0, "valid", (7, 9))
-        )
-
-    def severities(self, run):
-        found = breakdown(run, "severity", all_bugs)["rows"]
-        return {row["severity"]: row["tokens"] for row in found}
-
-    def test_of_a_refused_reference_is_on_path(self, stored):
-        book = Book("case").position(0, canonical=7).verdicts(0, "a", "false_rejection", 2, first=6)
-        assert self.severities(stored(book, vocabulary={"size": 10})) == {"on_path": 1, "rare": 1}
-
-    def test_of_an_accepted_token_is_never_on_path(self, stored):
-        book = Book("case").position(0, canonical=7).verdicts(0, "a", "false_acceptance", first=7)
-        assert self.severities(stored(book, vocabulary={"size": 10})) == {"rare": 1}
-
-    @pytest.mark.parametrize(
-        ("kind", "consumed", "token"), [("false_rejection", 0, 7), ("never_stops", 1, 9)]
-    )
-    def test_of_a_refused_instance_is_on_path(self, stored, kind, consumed, token):
-        book = self.book().on_instance(0, "a", kind, consumed, token)
-        assert self.severities(stored(book, vocabulary={"size": 10})) == {"on_path": 1}
-
-    def test_of_an_instance_in_unusual_tokens_is_not(self, stored):
-        book = Book("case").instance(0, "valid", (7, 9), canonical=False)
-        book.on_instance(0, "a", "false_rejection", 0, 7)
-        assert self.severities(stored(book, vocabulary={"size": 10})) == {"rare": 1}
-
-    def test_of_several_instances_goes_by_the_right_one(self, stored):
-        other = Book("other").instance(0, "valid", (1, 2, 3)).instance(1, "valid", (4, 5))
-        other.on_instance(1, "a", "false_rejection", 1, 5).on_instance(
-            0, "b", "false_rejection", 2, 3
-        )
-        mine = self.book().on_instance(0, "c", "false_rejection", 1, 7)
-        found = breakdown(stored(other, mine, vocabulary={"size": 10}), "severity", all_bugs)
-        assert {row["engine"]: row["severity"] for row in found["rows"]} == {
-            "a": "on_path",
-            "b": "on_path",
-            "c": "rare",
-        }
-
-    def test_of_an_accepted_instance_has_no_rank(self, stored):
-        book = (
-            Book("case").instance(0, "invalid", (7, 9)).on_instance(0, "a", "false_acceptance", 2)
-        )
-        assert self.severities(stored(book, vocabulary={"size": 10})) == {"unranked": 1}
+def test_effects_and_what_shows_them_are_groups(stored):
+    book = Book("case").position(0).instance(0)
+    book.verdicts(0, "a", "false_rejection", 2, effect="spelling", shown_by="rare")
+    book.on_instance(0, "a", "false_rejection", effect="trap", shown_by="real")
+    run = stored(book)
+    for by, first, second in (("effect", "spelling", "trap"), ("shown_by", "rare", "real")):
+        rows = breakdown(run, by, all_bugs)["rows"]
+        assert [(row[by], row["tokens"]) for row in rows] == [(first, 2), (second, 1)]
 
 
 class TestCauses:

@@ -1,4 +1,4 @@
-"""The matrix: what each engine gets wrong that a model meets, in a sentence with an example."""
+"""The matrix: what each engine gets wrong, in a sentence with an example."""
 
 from __future__ import annotations
 
@@ -16,53 +16,57 @@ from tests.replaying import stored
 
 @pytest.fixture
 def cells(tmp_path):
-    """One engine's cells of some cases, in which tokens below 200 of 1,000 are common."""
+    """One engine's cells of some cases."""
 
     def of(*some, engine="a", rule=all_bugs):
-        run = books.store(tmp_path / "run", *some, vocabulary={"size": 1000})
-        return summary(run, rule)["matrix"][engine]
+        return summary(books.store(tmp_path / "run", *some), rule)["matrix"][engine]
 
     return of
 
 
-def walked(name, **verdicts):
-    """A case whose valid text goes on with token 7; `verdicts` are tokens by kind."""
-    book = Book(name).compiled("compiled", "compiled", "compiled").position(0, canonical=7)
-    for kind, token in verdicts.items():
-        book.verdicts(0, "a", kind, first=token)
+def walked(name, *effects, shown_by="plain", **more):
+    """A case in which engine a shows some effects."""
+    book = Book(name).compiled("compiled", "compiled", "compiled").position(0)
+    for token, effect in enumerate(effects):
+        book.verdicts(
+            *(0, "a", "false_rejection"), first=token, effect=effect, shown_by=shown_by, **more
+        )
     return book
 
 
 class TestSentences:
-    def test_count_schemas_in_which_a_model_meets_the_error(self, cells):
+    def test_count_schemas_by_what_an_engine_gets_wrong(self, cells):
         found = cells(
-            walked("next", false_rejection=7),
-            walked("common", false_rejection=50),
-            walked("rare", false_rejection=900),
-            walked("clean"),
-        )["forbids"]
-        assert (found["count"], found["of"]) == (2, 4)
-        assert found["sentence"] == (
-            "Forbids what a model would write in 2 of 4 schemas, in 1 the very next token of a"
-            " valid text; in 1 more only rare tokens."
+            walked("real", "lost_value", "spelling", shown_by="real"),
+            walked("plain", "lost_value", "unclear", detail="declared"),
+            walked("trap", "trap"),
+            walked("spelt", "spelling"),
+            walked("leak", "invalid_value", "format_only", "not_json"),
+            rule=classes({"declared": ("departure", "x")}),
+        )
+        of = [(cell["count"], cell["of"]) for cell in found.values()]
+        assert of == [(0, 5), (1, 5), (2, 5), (1, 5), (1, 5)]
+        refuses, leaks, loses, traps, spells = (cell["sentence"] for cell in found.values())
+        none = "(none with a value of the data set)"
+        assert refuses == "Refuses none of 5 schemas."
+        assert leaks == (
+            f"Lets an invalid value through in 1 of 5 schemas {none};"
+            " one that only `format` forbids in 1; what is no JSON in 1."
+        )
+        assert loses == (
+            "Cannot write a valid value in 2 of 5 schemas (1 with a value of the data set,"
+            " 1 declared); it is unclear whether in 1."
+        )
+        assert traps == f"Forbids to finish a value that it lets begin in 1 of 5 schemas {none}."
+        assert spells == (
+            "Refuses only a spelling of a value in 1 of 5 schemas: see `maskcourt spellings`."
         )
 
-    def test_do_not_begin_with_rare_tokens(self, cells):
-        found = cells(walked("one", false_acceptance=900, false_rejection=901), walked("two"))
-        assert [one["count"] for one in found.values()] == [0, 0, 0]
-        said = [one["sentence"] for one in found.values()]
-        assert said[1:] == [
-            "Lets invalid output through at rare tokens only, in 1 of 2 schemas.",
-            "Forbids rare tokens only, in 1 of 2 schemas.",
+    def test_say_where_nothing_is_proven(self, cells):
+        assert [cell["sentence"] for cell in cells(walked("one")).values()][1:3] == [
+            "Lets no invalid value through that was tried in 1 schema.",
+            "Can write every valid value that was tried in 1 schema.",
         ]
-
-    def test_count_no_departure(self, cells):
-        book = Book("one").compiled("compiled", "compiled", "compiled").position(0)
-        book.verdicts(0, "a", "false_acceptance", detail="declared")
-        found = cells(book, rule=classes({"declared": ("departure", "x")}))["accepts"]
-        assert (
-            found["sentence"] == "Lets no invalid output through in 1 schema, as far as is proven."
-        )
 
     def test_tell_refusals_from_failures(self, cells):
         some = [Book(f"case {n}").compiled("refused", "compiled", "compiled") for n in range(3)]
@@ -73,17 +77,9 @@ class TestSentences:
         assert found["sentence"] == "Refuses 3 of 4 schemas and fails on 1 more."
         assert found["example"] == {"reason": "Unimplemented keys (if)", "schemas": 3}
 
-    def test_rest_on_instances_where_nothing_was_walked(self, cells):
-        book = Book("apart", "not_compared", "not_compiled_by_all")
-        book.compiled("compiled", "refused", "compiled").instance(0, "invalid")
-        found = cells(book.on_instance(0, "a", "false_acceptance"))["accepts"]
-        assert found["sentence"] == (
-            "Lets invalid output through in 1 of 1 schema (by instances: none was walked)."
-        )
-
     def test_of_an_engine_that_was_never_judged(self, cells):
         found = cells(Book("one").compiled("refused", "compiled", "compiled"))
-        assert found["accepts"]["sentence"] == "Was judged on no schema."
+        assert found["leaks"]["sentence"] == "Was judged on no schema."
 
 
 class TestExamples:
@@ -92,43 +88,27 @@ class TestExamples:
     def run(cls, tmp_path_factory):
         return reporting.small(tmp_path_factory.mktemp("run"))
 
-    def test_are_texts_with_the_token_and_the_keyword(self, run):
+    def test_are_texts_with_their_keyword(self, run):
         found = summary(run, all_bugs)["matrix"]
-        accepted, rejected = found["one:A"]["accepts"], found["two:B"]["forbids"]
-        assert example_text("accepts", accepted["example"]) == '`{"a": "bc"}` against maxLength'
-        assert example_text("forbids", rejected["example"]).startswith("no `")
-        assert found["one:A"]["forbids"]["example"] is None
+        leak, loss = found["one:A"]["leaks"]["example"], found["two:B"]["loses"]["example"]
+        assert example_text("leaks", leak) == '`{"a": "bc"}` against maxLength'
+        assert example_text("loses", loss).endswith("` under maxLength")
+        assert found["one:A"]["loses"]["example"] is None
 
-    def test_are_short_and_can_be_printed(self, run):
-        """Of the twenty tokens that are wrongly forbidden."""
-        found = summary(run, all_bugs)["matrix"]["two:B"]["forbids"]["example"]
-        assert found["token"].isprintable()
-        assert "\\" not in found["token"]
-
-    @pytest.mark.parametrize("dull", [b"\\", b"\x01", b"\xff", b" "])
-    def test_are_no_mere_spellings_where_there_is_another(self, tmp_path, dull):
+    def test_are_of_the_worst_then_printable_and_short(self, tmp_path):
         book = reporting.Page("family", "one", {"type": "string"}, "ab")
-        for token in (dull, b"z"):
-            why = (b'"', token, book.completion(b'"'), "one:A")
-            book.verdict("false_rejection", "two:B", *why, dispute=-1)
-        run = stored(tmp_path, [book], reporting.ENGINES)
-        assert summary(run, all_bugs)["matrix"]["two:B"]["forbids"]["example"]["token"] == "z"
-
-    def test_rest_on_more_than_format_where_there_is_another(self, tmp_path):
-        book = reporting.Page("family", "one", {"format": "uri", "maxLength": 2}, "abc")
-        for before, word in ((b'"', "format"), (b'"ab', "maxLength")):
-            why = (before, b"z", book.completion(b'"'), "one:A")
+        long = ((b"z", b"z" * size, "plain") for size in (3, 2))
+        texts = ((b"a", b"", "rare"), (b"\x01", b"", "plain"), *long)
+        for token, rest, shown_by in texts:
+            why = (b'"', token, book.completion(rest + b'"'), "one:A")
             book.verdict(
-                "false_acceptance",
-                "one:A",
-                *why,
-                keyword=word,
+                *("false_rejection", "two:B", *why),
                 dispute=-1,
-                format_alone=word == "format",
+                effect="lost_value",
+                shown_by=shown_by,
             )
         run = stored(tmp_path, [book], reporting.ENGINES)
-        example = summary(run, all_bugs)["matrix"]["one:A"]["accepts"]["example"]
-        assert example["keyword"] == "maxLength"
+        assert summary(run, all_bugs)["matrix"]["two:B"]["loses"]["example"]["text"] == '"zzz"'
 
     @pytest.mark.processes
     def test_are_among_the_verdicts_of_the_page(self, run):
@@ -140,5 +120,5 @@ class TestExamples:
     def test_stand_first_in_markdown(self, run, tmp_path):
         (file,) = write_tables(run, tmp_path, kind="markdown", rule=all_bugs)
         lines = file.read_text("utf-8").splitlines()
-        assert lines[2].startswith("| engine | refuses the schema | lets invalid output through |")
+        assert lines[2].startswith("| engine | refuses the schema | lets an invalid value through")
         assert '`{"a": "bc"}` against maxLength' in lines[4]

@@ -8,23 +8,27 @@ from harness.analysis.tally import summary
 from tests import books
 from tests.books import A, B, Book, all_bugs
 
+LOSS = {"effect": "lost_value", "shown_by": "plain"}
 
-class TestCompared:
-    def found(self, tmp_path, data="maskbench:some", kind="false_rejection", counted="all"):
-        """Engine a errs in ten schemas, b in two of those; a third is not judged in one of them.
 
-        A model meets only the first five of them.
+class TestPairs:
+    def found(self, tmp_path, values="all", **run):
+        """Engine a loses values in ten schemas, b in two of them; in one c is not judged.
+
+        In the first five of them a real value is lost.
         """
         some = [Book(f"case {n}").position(0, judged=A | B if n == 0 else 7) for n in range(20)]
         for number, book in enumerate(some[:10]):
-            token = 300 if number < 5 else 900
-            book.verdicts(0, "a", kind, first=token)
+            loss = {**LOSS, "shown_by": "real" if number < 5 else "rare"}
+            book.verdicts(0, "a", "false_rejection", **loss)
+            book.verdicts(0, "a", "false_rejection", first=1, effect="spelling", shown_by="real")
             if number < 2:
-                book.verdicts(0, "b", kind, first=token)
-        run = books.store(tmp_path / "run", *some, data=data, vocabulary={"size": 2000})
-        rows = summary(run, all_bugs)["pairs"]
-        assert [row["counted"] for row in rows] == ["met"] * 9 + ["all"] * 9
-        mine = [row for row in rows if (row["kind"], row["counted"]) == (kind, counted)]
+                book.verdicts(0, "b", "false_rejection", **loss)
+        rows = summary(books.store(tmp_path / "run", *some, **run), all_bugs)["pairs"]
+        assert [(row["counted"], row["values"]) for row in rows[::3]] == [
+            *(("loss", "all"), ("loss", "real"), ("leak", "all"), ("leak", "real")),
+        ]
+        mine = [row for row in rows if (row["counted"], row["values"]) == ("loss", values)]
         return {(row["first"], row["second"]): row for row in mine}
 
     def test_on_the_schemas_on_which_both_were_judged(self, tmp_path):
@@ -37,25 +41,18 @@ class TestCompared:
         assert 0.15 < one["low"] < 0.4 < one["high"] < 0.65
 
     def test_what_the_other_was_not_judged_on_does_not_count(self, tmp_path):
-        """Behind the place where b gave up a errs in five schemas; before it b errs in two."""
+        """After the place where b gave up a errs in five schemas; before it b errs in two."""
         some = [Book(f"case {n}").position(0).position(1, judged=A | 4) for n in range(10)]
         for number, book in enumerate(some[:5]):
-            book.verdicts(1, "a", "false_rejection", first=300)
+            book.verdicts(1, "a", "false_rejection", **LOSS)
             if number < 2:
-                book.verdicts(0, "b", "false_rejection", first=300)
-        run = books.store(tmp_path / "run", *some, vocabulary={"size": 2000})
-        rows = summary(run, all_bugs)["pairs"]
-        (one,) = (
-            row
-            for row in rows
-            if (row["first"], row["second"]) == ("a", "b")
-            and (row["kind"], row["counted"]) == ("false_rejection", "met")
-        )
+                book.verdicts(0, "b", "false_rejection", **LOSS)
+        one = summary(books.store(tmp_path / "run", *some), all_bugs)["pairs"][0]
+        assert (one["first"], one["second"], one["counted"]) == ("a", "b", "loss")
         assert (one["schemas"], one["only_first"], one["only_second"]) == (10, 0, 2)
 
-    def test_by_what_a_model_meets(self, tmp_path):
-        """The schemas that the matrix counts, and a correction for as many pairs."""
-        found = self.found(tmp_path, counted="met")
+    def test_by_real_values_with_a_correction_for_as_many_pairs(self, tmp_path):
+        found = self.found(tmp_path, "real")
         one = found["a", "b"]
         assert (one["both"], one["only_first"], one["only_second"]) == (2, 3, 0)
         assert (one["difference"], one["p"], one["p_holm"]) == (0.15, 0.25, 0.5)

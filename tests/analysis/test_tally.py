@@ -8,6 +8,7 @@ import pytest
 
 from harness.analysis import tally
 from harness.analysis.breakdown import agreement
+from harness.analysis.rates import COUNTED
 from harness.analysis.stored import StoredRun, by_catalogue
 from tests.books import Book, all_bugs, classes
 from tests.inprocess import case, make_run
@@ -77,8 +78,8 @@ REFERENCES = {"walks": 2, "broke_off": 0, "bytes": 0, "of": 0}
 """Of two cases with a reference each, of no bytes."""
 
 NEW = (
-    *("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances"),
-    *("samples", "timings", "adapter_faults"),
+    *(*COUNTED, "per_million", "other_kinds", "by_class", "instances", "samples", "timings"),
+    "adapter_faults",
 )
 
 
@@ -245,19 +246,14 @@ class TestChallenger:
         assert found["a"]["false_rejections"]["only_challenger"] == 2
         assert found["a"]["false_acceptances"]["only_challenger"] == 2
         assert found["b"]["false_rejections"]["only_challenger"] == 1
-        shares = [one["share_with_bug"]["false_rejection"] for one in found.values()]
-        assert [one["cases"] for one in shares] == [1, 1, 0]
-        assert [one["among_engines"] for one in shares] == [1, 0, 0]
 
     def test_pairs_are_compared_without_it(self, stored):
-        pairs = summary(stored(self.book()))["pairs"]
-        met = {
-            one["kind"]: (one["both"], one["only_first"], one["only_second"])
-            for one in pairs
-            if (one["first"], one["second"], one["counted"]) == ("a", "b", "all")
-        }
-        assert met["false_rejection"] == (0, 1, 0)
-        assert met["false_acceptance"] == (0, 0, 0)
+        book = self.book()
+        effects = ["lost_value"] * book.rows.count("verdicts")
+        book.rows.replace("verdicts", effect=effects, shown_by=["plain"] * len(effects))
+        one = summary(stored(book))["pairs"][0]
+        assert (one["first"], one["second"], one["counted"]) == ("a", "b", "loss")
+        assert (one["both"], one["only_first"], one["only_second"]) == (0, 1, 0)
 
     def test_its_disputes_are_not_among_engines(self, stored):
         run = stored(self.book())
@@ -363,11 +359,6 @@ class TestClasses:
         assert found["by_class"]["false_acceptance"] == {"bug": 4, "warned": 2, "departure": 0}
         assert found["by_class"]["false_rejection"] == {"bug": 0, "warned": 0, "departure": 3}
 
-    def test_only_bugs_make_a_schema_bad(self, stored):
-        shares = self.found(stored)["a"]["share_with_bug"]
-        expected = {"any": 1, "false_acceptance": 1, "false_rejection": 0, "other": 0}
-        assert {name: share["cases"] for name, share in shares.items()} == expected
-
     def test_only_bugs_are_explained(self, stored):
         assert self.found(stored)["a"]["why"] == {
             "false_acceptances": [{"keyword": "enum", "tokens": 4, "cases": 1}],
@@ -388,7 +379,6 @@ class TestOtherKinds:
             "unbounded_repetition": counts(0, 0, 0),
         }
         assert found["false_rejections"] == judged(0, 0, 0)
-        assert found["share_with_bug"]["other"]["cases"] == 1
 
     def test_wrong_bits_count_as_decisions_but_what_lies_behind_a_token_does_not(self, stored):
         book = Book("case").position(0)
@@ -428,23 +418,6 @@ class TestLocated:
         found = summary(stored(book))["engines"]["a"]
         assert found["false_acceptances"] == {**judged(5, 1, 1), "located": 2, "by_format": 0}
         assert "located" not in found["false_rejections"]
-
-
-class TestSeverity:
-    def test_counts_bugs_of_each_kind(self, stored):
-        """Of 10 ids the first two are common; id 7 is what the reference has there."""
-        book = Book("case").position(0, canonical=7)
-        book.verdicts(0, "a", "false_rejection", 4, first=6)
-        book.verdicts(0, "a", "false_acceptance", 4)
-        book.verdicts(0, "a", "false_acceptance", 1, first=9, category="end")
-        book.verdicts(0, "a", "false_acceptance", 1, first=5, detail="declared")
-        classify = classes({"declared": ("departure", "x")})
-        run = stored(book, vocabulary={"size": 10})
-        found = summary(run, classify)["engines"]["a"]["severity"]
-        words = ("on_path", "common", "rare", "unranked")
-        assert found["false_rejection"] == dict(zip(words, (1, 0, 3, 0), strict=True))
-        by_severity = dict(zip(words, (0, 3, 2, 0), strict=True))
-        assert found["false_acceptance"] == {**by_severity, "by_format": 0}
 
 
 class TestInstances:

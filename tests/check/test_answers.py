@@ -17,8 +17,8 @@ COVERAGE = Coverage(
     frozenset((Feature(BRANCH, "/a"),)),
 )
 COVERED = Covered(frozenset((b"1", b"2")), frozenset((b"x",)), 12, COVERAGE)
-ALLOWED = ProvenError("false_acceptance", b'{"a": "\x07"}', -1, "json", "unranked")
-FORBIDDEN = ProvenError("false_rejection", b'{"a": -0}', 6, "minimum", "on_path", bug=bug())
+ALLOWED = ProvenError("false_acceptance", b'{"a": "\x07"}', -1, "json", "plain")
+FORBIDDEN = ProvenError("false_rejection", b'{"a": -0}', 6, "minimum", "real", bug=bug())
 DECLARED = Declared("order", "In order.", "on purpose: In order. It says so. (https://e.org)")
 
 
@@ -62,9 +62,7 @@ def test_errors_are_told_with_text_keyword_severity_and_smallest_case():
 
 
 def test_a_known_error_has_its_thread():
-    known = ProvenError(
-        "false_rejection", b"-0", 0, "minimum", "common", bug=bug(upstream=REPORTED)
-    )
+    known = ProvenError("false_rejection", b"-0", 0, "minimum", "plain", bug=bug(upstream=REPORTED))
     assert any(REPORTED.thread in line for line in answer_lines(errs("a", known)))
 
 
@@ -95,7 +93,7 @@ def test_what_single_bytes_say_is_said_to_be_no_more():
 
 
 def test_no_line_is_wider_than_a_terminal_and_none_obeys_a_text():
-    long = ProvenError("false_rejection", b'"' + b"\x1b[2J" * 60 + b'"', 200, "enum" * 40, "common")
+    long = ProvenError("false_rejection", b'"' + b"\x1b[2J" * 60 + b'"', 200, "enum" * 40, "plain")
     lines = answer_lines(errs("a", long, message="why " * 60, declared=(DECLARED,) * 3))
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in "".join(lines)
@@ -157,10 +155,10 @@ def test_as_json():
         *("version", "answer", "false_acceptances", "false_rejections", "why", "covered"),
     ]
     assert row["false_acceptances"] == [
-        {"text": '{"a": "\x07"}', "keyword": "json", "severity": "unranked"}
+        {"text": '{"a": "\x07"}', "keyword": "json", "severity": "plain"}
     ]
     assert row["false_rejections"] == [
-        {"text": '{"a": -0}', "at": 6, "keyword": "minimum", "severity": "on_path"}
+        {"text": '{"a": -0}', "at": 6, "keyword": "minimum", "severity": "real"}
     ]
     assert schema["engines"]["b"]["answer"] == "no_error_found"
     assert schema["engines"]["b"]["covered"]["subschema"] == {"reached": 0, "of": 2}

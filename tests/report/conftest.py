@@ -80,13 +80,11 @@ def varied(data: dict[str, Any]) -> dict[str, Any]:
     """The same with what the small run lacks: a token on path, a look-alike, bugs."""
     found = copy.deepcopy(data)
     rejected, accepted = found["verdicts"][1], found["verdicts"][0]
-    found["groups"][rejected["group"]]["severity"] = "on_path"
+    found["groups"][rejected["group"]]["shown_by"] = "real"
     accepted["token"]["text"] = "\uff11"
-    share = found["summary"]["engines"]["two:B"]["share_with_bug"]["any"]
-    share["severity"] |= {"rare": share["cases"]}
     texts = {"kind": "false_acceptance", "schema": '{"maxLength":1}', "text": b'"ab"'}
     known = bug_list(
-        bug("one:A", 1, severity="on_path", at=2, case="lengths", upstream=REPORTED, **texts),
+        bug("one:A", 1, severity="real", at=2, case="lengths", upstream=REPORTED, **texts),
         *(bug("two:B", 10 + number, severity="rare", cases=number) for number in range(1, 11)),
         needs_a_search=4,
     )

@@ -31,7 +31,6 @@ from harness.verdict_kinds import WALK
 from tests import reporting
 from tests.books import Book, all_bugs, classes, store
 from tests.buglists import bug, bug_list
-from tests.replaying import stored
 from tests.reporting import ATTACK, A, B, C
 
 SIZES = st.lists(st.integers(0, 20), max_size=12)
@@ -260,24 +259,6 @@ class TestData:
         assert data["about"]["replayed"] == "maskcourt replay 'runs/it is' --trust"
         assert data["summary"]["finished"] is True
         assert data["manifest"]["identity"]["limits"]["compile"] > 0
-
-    def test_says_how_likely_a_model_meets_it(self, tmp_path):
-        book = Usual("short", "one", {}, "ab")
-        completion = book.completion(b'"')
-        for token in b"ac":  # the first is the one of the walk
-            letter = bytes([token])
-            book.verdict("false_rejection", "one:A", b'"', letter, completion, "two:B")
-        number = book.instance(b'"ab"')
-        for token in b"ba":
-            book.instance_verdict("false_rejection", "two:B", number, 2, token)
-        run = stored(tmp_path, [book], reporting.ENGINES)
-        found = collect(run, "r", catalogue=Catalogue(()))
-        groups = [found["groups"][one["group"]] for one in found["verdicts"]]
-        ids = [one["id"] for one in found["verdicts"]]
-        severity = {id_: group["severity"] for id_, group in zip(ids, groups, strict=True)}
-        # of a vocabulary of unknown size no token has a rank
-        wanted = {"0": "on_path", "1": "unranked", "i0": "on_path", "i1": "unranked"}
-        assert severity == wanted
 
     def test_bugs_with_their_case_and_all_scripts(self, run, monkeypatch):
         about = {"verdict": "i0", "case": "others"}

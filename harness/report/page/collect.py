@@ -28,13 +28,31 @@ from harness.report.page.sampling import draw
 from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
-from harness.verdict_kinds import CLASSES, KINDS
-
+from harness.verdict_kinds import (
+    CLASSES,
+    FORMAT_ONLY,
+    INVALID_VALUE,
+    KINDS,
+    LOST_VALUE,
+    NOT_JSON,
+    SPELLING,
+    TRAP,
+    UNCLEAR,
+)
 
 SHOWN: Final = 600
 """Verdicts that a report shows unless it is told otherwise."""
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
+EFFECT_MEANINGS: Final = {
+    INVALID_VALUE: "an invalid value is let through",
+    FORMAT_ONLY: "a value that nothing but format forbids is let through",
+    NOT_JSON: "a text that is no JSON is let through",
+    LOST_VALUE: "a valid value cannot be written in any usual spelling",
+    TRAP: "a valid value that can be written cannot be after what the engine allowed first",
+    SPELLING: "a valid value can be written in another spelling alone",
+    UNCLEAR: "whether a valid value can be written is not clear",
+}
 _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
