@@ -51,7 +51,7 @@ VERSIONS = ("0.9.0", "0.10.0", "0.8.0")
 
 
 def test_a_bug_says_in_which_versions_it_was_met_and_since_when():
-    bugs = bug_list(run(*VERSIONS), found((0, 0, 1), (1, 0, 1), (1, 1, 3))).bugs
+    bugs = bug_list(run(*VERSIONS), found((0, 0, 1), (1, 0, 1), (1, 1, 2))).bugs
     assert {one.version for one in bugs} == {"0.9.0", "0.10.0"}
     assert len({one.id for one in bugs}) == 1
     for one in bugs:

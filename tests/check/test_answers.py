@@ -55,7 +55,10 @@ def test_no_error_found_never_stands_without_what_was_covered():
 
 def test_errors_are_told_with_text_keyword_severity_and_smallest_case():
     said = "\n".join(answer_lines(errs(covered=COVERED)))
-    assert 'a 1.2 lets invalid output through: {"a": "\\x07"}\n    `json`; in whole texts' in said
+    assert (
+        'a 1.2 lets invalid output through: {"a": "\\x07"}\n    `json`; with a plain generated value'
+        in said
+    )
     assert 'and forbids valid output: {"a": »-«0}' in said
     assert "a value such as -0 is refused under `minimum`; where a valid text" in said
     assert 'smallest case: »-«0 under {"type":"integer","minimum":0}' in said
