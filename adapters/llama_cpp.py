@@ -239,10 +239,9 @@ def _load(library: Any, file: bytes) -> int:
     return model
 
 
-def _parsed(library: Any, vocabulary: int, grammar: bytes) -> int | None:
+def _parsed(library: Any, vocabulary: int, grammar: bytes) -> Any:
     """The library's grammar, or None where it cannot parse the text."""
-    found: int | None = library.parse(vocabulary, grammar, b"root", False, None, 0, None, 0)
-    return found
+    return library.parse(vocabulary, grammar, b"root", False, None, 0, None, 0)
 
 
 def _byte_letters() -> list[bytes]:

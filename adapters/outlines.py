@@ -84,9 +84,12 @@ class OutlinesEngine:
         self._whitespace = str(options["whitespace"]) or None
         self.bytes_differ_on_purpose = options["config"] == "shipped" and not first
         self._vocabulary = vocabulary
-        self._keys: Mapping[int, bytes | str] = (
-            _text_keys(vocabulary) if self.bytes_differ_on_purpose else vocabulary.ordinary
-        )
+        self._keys: Mapping[int, bytes | str] = vocabulary.ordinary
+        if self.bytes_differ_on_purpose:
+            # every token that has a text, special ones included, end of sequence excepted
+            texts = enumerate(text.decode("utf-8", "replace") for text in vocabulary.tokens)
+            ends = vocabulary.eos_ids
+            self._keys = {token: text for token, text in texts if text and token not in ends}
         by_key: dict[bytes | str, list[int]] = {}
         for token, key in self._keys.items():
             by_key.setdefault(key, []).append(token)
@@ -244,12 +247,3 @@ class _ListedMatcher(_Matcher):
         ids = self._index.get_allowed_tokens(self._state) or []
         ends = self._vocabulary.eos_ids if self._may_end() else ()
         out[:] = set_bits([*ids, *ends], len(out))
-
-
-def _text_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:
-    """The text of every token that has one, special ones included, end of sequence excepted."""
-    return {
-        token: text.decode("utf-8", "replace")
-        for token, text in enumerate(vocabulary.tokens)
-        if text and token not in vocabulary.eos_ids
-    }

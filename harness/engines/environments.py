@@ -120,9 +120,9 @@ def remove(spec: EngineSpec) -> Path:
 def at_hand(distribution: str) -> list[str]:
     """The versions of a distribution that have an environment of their own here, ascending."""
     here = environments_directory().glob(f"{canonicalize_name(distribution)}-*-{_parent_key()}")
-    complete = [one for one in here if (one / MARKER).is_file() and "+" not in one.name]
-    found = [_find(distribution, _Environment(one).own) for one in complete]
-    return sorted((one.version for one in found if one), key=Version)
+    complete = (one for one in here if (one / MARKER).is_file() and "+" not in one.name)
+    installed = (_find(distribution, _Environment(one).own) for one in complete)
+    return sorted((one.version for one in installed if one), key=Version)
 
 
 def builds_at_hand(distribution: str) -> list[str]:

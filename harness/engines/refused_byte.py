@@ -60,12 +60,8 @@ class RefusedByte:
             return NOT_FORCED
         if bytes_ not in self._known:
             trial = self._led(bytes_)
-            forced = (
-                forced_token(self._mask(trial), self.vocabulary)
-                if trial is not None
-                else NOT_FORCED
-            )
-            self._known[bytes_] = forced
+            mask = np.zeros(1, dtype=np.uint32) if trial is None else self._mask(trial)
+            self._known[bytes_] = forced_token(mask, self.vocabulary)
         return self._known[bytes_]
 
     def _where_left(self, text: bytes, start: tuple[int, ...]) -> int:

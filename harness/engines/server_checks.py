@@ -141,11 +141,6 @@ def _string_bounds(one: Schema) -> str:
     return f"constraints {', '.join(found)} cannot be enforced together"
 
 
-def _guidance_json(schema: Any) -> str | None:
-    """The schema that nothing satisfies."""
-    return "Unsatisfiable schema: schema is false" if schema is False else None
-
-
 def _ollama_format(schema: Any) -> str | None:
     """What is no object."""
     if isinstance(schema, dict):
@@ -160,7 +155,9 @@ CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "vllm-guidance": _vllm_guidance,
     "sglang-xgrammar": partial(_sglang, _xgrammar_fault, "xgrammar"),  # SGLang 0.5.23
     "sglang-outlines": partial(_sglang, _outlines_fault, "outlines"),
-    "guidance-json": _guidance_json,  # Guidance 0.3.1
+    "guidance-json": lambda schema: (  # Guidance 0.3.1
+        "Unsatisfiable schema: schema is false" if schema is False else None
+    ),
     "ollama-format": _ollama_format,  # Ollama of llama.cpp b10864
 }
 """By the name that presets give them: the words of the refusal, None where a schema passes."""

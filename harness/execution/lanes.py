@@ -147,7 +147,7 @@ class Lane:
         run.write_case(ordinal, rows)
         cases = rows.lists("cases")
         figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-        return CaseDone(ordinal, case.id, *figures, self.news(rows), _remark(case, rows))
+        return CaseDone(ordinal, case.id, *figures, self._news(rows), _remark(case, rows))
 
     def _look_after(self) -> None:
         """Go on with compilations, and watch their limits, while another case is at work."""
@@ -161,9 +161,8 @@ class Lane:
         """Start the engines and check that they hold the vocabulary; what each says it is."""
         for index, failure in self.panel.open().items():
             output = self.panel.output(index).strip().splitlines()
-            too_many = os.strerror(errno.EMFILE) in failure.message
             name = self.panel.specs[index].name
-            if too_many:
+            if os.strerror(errno.EMFILE) in failure.message:
                 hint = MORE_FILES
             elif CANNOT_DRIVE in failure.message:
                 hint = None  # it says all that there is to say
@@ -178,7 +177,7 @@ class Lane:
         }
         return self._engines
 
-    def news(self, rows: Rows) -> CaseNews:
+    def _news(self, rows: Rows) -> CaseNews:
         """What the rows of a case add to the standing; a bug is put in words once per lane."""
         engines = {name: asdict(one) for name, one in self._engines.items()}
         news = case_news(rows, engines, self.vocabulary, with_example=not self._told)
@@ -217,8 +216,9 @@ def _remark(case: Case, rows: Rows) -> str:
     wrong = sum(map(is_mislabelled, labels["label"], labels["verdict"]))
     if not wrong:
         return ""
-    many = f"{wrong} instances bear wrong labels"
-    many = many if wrong > 1 else "an instance bears a wrong label"
+    many = (
+        f"{wrong} instances bear wrong labels" if wrong > 1 else "an instance bears a wrong label"
+    )
     return f"{case.source}: case {case.id!r}: {many}: {rows.lists('cases')['message'][0]}"
 
 
