@@ -347,7 +347,7 @@ def _matching(automaton: Pattern, low: int, most: int) -> Iterator[str]:
     longer and longer ones, up to the longest.
     """
 
-    def tried() -> Iterator[str]:
+    def candidates() -> Iterator[str]:
         first = automaton.finish(automaton.start, low)
         if first is None:
             return
@@ -360,7 +360,7 @@ def _matching(automaton: Pattern, low: int, most: int) -> Iterator[str]:
         for length in _LENGTHS:
             yield automaton.finish(automaton.start, max(low, length)) or first
 
-    found = dict.fromkeys(one for one in tried() if len(one) >= low)
+    found = dict.fromkeys(one for one in candidates() if len(one) >= low)
     accepted = (one for one in found if automaton.accepts(automaton.walk(automaton.start, one)))
     return islice(accepted, most)
 
