@@ -45,6 +45,7 @@ class _Layout:
 _LAYOUTS: Final = (_Layout(b", ", b": "), _Layout(b",", b":"), _Layout(b",", b": ", b"  "))
 _NUMBERS: Final = ("given", "shortest", "integer", "positional")
 _DIGIT: Final = re.compile(rb"[0-9]")
+_SPECIAL: Final = re.compile(rb"[\\\x7f]")
 
 
 def as_given(_path: str, names: Sequence[str]) -> Sequence[str]:
@@ -104,7 +105,7 @@ def usual_spellings(
     root = root_of(text)
     forms: list[Sequence[Any]] = [
         _NUMBERS if _DIGIT.search(text) else _NUMBERS[:1],
-        (False,) if text.isascii() and b"\\" not in text else (False, True),
+        (False,) if text.isascii() and not _SPECIAL.search(text) else (False, True),
         _LAYOUTS,
         orders,
     ]
@@ -278,7 +279,9 @@ class _Style:
 
 
 def _written_string(value: str, *, ascii_: bool) -> bytes:
-    return json.dumps(value, ensure_ascii=ascii_).encode("utf-8", "surrogatepass")
+    text = json.dumps(value, ensure_ascii=ascii_)
+    text = text.replace("\x7f", "\\u007f") if ascii_ else text  # a control character to many
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _spelled_number(raw: bytes, how: str) -> bytes:
