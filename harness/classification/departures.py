@@ -178,9 +178,6 @@ class Catalogue:
     def __iter__(self) -> Iterator[Departure]:
         return iter(self.departures)
 
-    def __len__(self) -> int:
-        return len(self.departures)
-
 
 def load_catalogue(path: Path | None = None) -> Catalogue:
     """The catalogue in a file; None is the one that comes with maskcourt.

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final
 
@@ -48,9 +47,8 @@ def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bo
     `start` is the length of the text for end-of-sequence. `fault` is as either validator names it,
     its keyword ``json`` for what is no JSON. `schema`, parsed, should be the same object each time.
     """
-    if fault[0] == "json":
-        return _breaks_off(text, start, end)
-    parts = _locator(schema).parts(text, fault, start)
+    is_json = fault[0] != "json"
+    parts = _locator(schema).parts(text, fault, start) if is_json else _broken_off(text)
     if start >= end:
         return any(begin >= len(text) for begin, _ in parts)
     return any(begin < end and stop > start for begin, stop in parts)
@@ -249,19 +247,6 @@ def _hashable(value: Any) -> Any:
     return (type(value).__name__, value) if isinstance(value, bool) else value
 
 
-def _breaks_off(text: bytes, start: int, end: int) -> bool:
-    """Whether the token at ``start:end`` is the one after which no JSON text goes on."""
-    state = _state_after(text[:start])
-    if state is None or start >= end:
-        return state is not None and start >= len(text) and not state.can_end
-    return advance(state, text[start:end]) is None
-
-
-@lru_cache(maxsize=8)  # many tokens stand after the same text
-def _state_after(text: bytes) -> State | None:
-    return advance(START, text)
-
-
 def _broken_off(text: bytes) -> list[Part]:
     """The byte after which no JSON text goes on, or the end that comes too early."""
     here = Cursor()
@@ -323,13 +308,8 @@ class Locating:
     ) -> bool:
         """Whether the error of an invalid completed text lies at its disputed token.
 
-        Args:
-            text: Gives the whole text.
-            number: The completion's number at this position.
-            start: Where the token begins.
-            token: Its bytes; none at the end of generation.
-            ruling: What is said of the text.
-            end_of_text: Whether the token ends generation.
+        `text` gives the whole text, of the completion of this number at this position; `start` is
+        where the token begins, and `end_of_text` whether it ends generation.
         """
         keyword = _keyword(ruling)
         if not keyword:

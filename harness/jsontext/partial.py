@@ -258,5 +258,5 @@ def layout_of(text: bytes) -> Layout:
         comma=comma[1] if comma else after_colon,
         colon=after_colon,
         indent=indent[1] if indent else None,
-        ascii=rb"\u" in text and text.isascii(),
+        ascii=rb"\u" in text and text.isascii() and b"\x7f" not in text,  # json escapes that, too
     )

@@ -21,6 +21,7 @@ from functools import lru_cache
 from itertools import chain, product
 from typing import Any, Final
 
+from harness.jsontext.partial import Layout
 from harness.jsontext.spans import Entry, ValueSpan, characters, root_of
 
 Order = Callable[[str, Sequence[str]], Sequence[str]]
@@ -35,14 +36,7 @@ MOST: Final = 24
 _BLANK: Final = b" \t\n\r"
 
 
-@dataclass(frozen=True)
-class _Layout:
-    comma: bytes
-    colon: bytes
-    indent: bytes = b""
-
-
-_LAYOUTS: Final = (_Layout(b", ", b": "), _Layout(b",", b":"), _Layout(b",", b": ", b"  "))
+_LAYOUTS: Final = (Layout(), Layout(b"", b""), Layout(b"", b" ", b"  "))
 _NUMBERS: Final = ("given", "shortest", "integer", "positional")
 _DIGIT: Final = re.compile(rb"[0-9]")
 _SPECIAL: Final = re.compile(rb"[\\\x7f]")
@@ -167,7 +161,7 @@ class _Style:
 
     text: bytes
     written: int
-    layout: _Layout
+    layout: Layout
     order: Order
     numbers: str
     ascii: bool
@@ -192,11 +186,11 @@ class _Style:
     def _space(self, before: str, kind: str, depth: int) -> bytes:
         """The white space between two tokens."""
         if before == "colon":
-            return self.layout.colon[1:]
+            return self.layout.colon
         closes, opened = kind == "close", before == "open"
         if self.layout.indent and (closes != opened or before == "comma"):
-            return b"\n" + self.layout.indent * depth
-        return self.layout.comma[1:] if before == "comma" else b""
+            return self.layout.edge(depth)
+        return self.layout.comma if before == "comma" else b""
 
     def _tokens(self, node: ValueSpan, path: str) -> Iterator[_Token]:
         if node.kind not in ("object", "array"):

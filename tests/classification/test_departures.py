@@ -373,7 +373,7 @@ WARNED = (
     ],
 )
 def test_a_warning_excuses_only_what_it_is_about(old, new, message, tmp_path):
-    assert len(catalogue_of(tmp_path, WARNED)) == 1
+    assert len(catalogue_of(tmp_path, WARNED).departures) == 1
     with pytest.raises(InputError, match=re.escape(message)):
         catalogue_of(tmp_path, WARNED.replace(old, new, 1))
 
