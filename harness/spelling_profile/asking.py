@@ -21,12 +21,13 @@ from harness.engines.specs import parse_specs
 from harness.engines.text_probe import Probed
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.live import LiveLine
-from harness.spelling_profile.battery import Spelling, load_battery
 from harness.spelling_profile.profile import (
     AnswerKind,
     EngineSpellings,
     Profile,
     RowAnswer,
+    Spelling,
+    load_battery,
     with_options,
 )
 from harness.workers import wire

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -43,30 +42,14 @@ def declaring(behaviour, engine):
     return [one for one in CATALOGUE if one.behaviour == behaviour and one.engine in (engine, ANY)]
 
 
-def classed_differently(behaviours, departures):
-    """Behaviours that are classed differently in two engines, though the source is of one kind."""
+def test_no_two_engines_are_classed_differently_by_the_same_kind_of_source():
     classes = defaultdict(set)
-    for one in departures:
+    for one in CATALOGUE:
         classes[one.behaviour, one.source_kind].add(one.class_)
-    for behaviour in behaviours.values():
+    for behaviour in BEHAVIOURS.values():
         for reason in behaviour.bug.values():
             classes[behaviour.id, reason].add("bug")
-    return [key for key, some in classes.items() if len(some) > 1]
-
-
-def test_no_two_engines_are_classed_differently_by_the_same_kind_of_source():
-    assert classed_differently(BEHAVIOURS, CATALOGUE) == []
-
-
-def test_two_engines_that_are_classed_differently_are_found():
-    both = BEHAVIOURS["control-characters"]
-    split = {**BEHAVIOURS, both.id: replace(both, bug={"llguidance": "source_comment"})}
-    mine = [one for one in CATALOGUE if one.id != "llguidance-control-characters"]
-    assert classed_differently(split, mine) == [("control-characters", "source_comment")]
-    (one,) = declaring("solidus-escape", "llguidance")
-    other = replace(one, engine="xgrammar", class_="warned")
-    found = classed_differently(BEHAVIOURS, [*CATALOGUE, other])
-    assert found == [("solidus-escape", "documentation")]
+    assert [key for key, some in classes.items() if len(some) > 1] == []
 
 
 def test_what_is_held_not_to_be_declared_has_no_source_that_declares():
@@ -126,8 +109,3 @@ def test_a_bad_behaviour_is_refused(change, message):
     assert read_behaviours([good], "here")["x"].bug == {"xgrammar": "nothing_found"}
     with pytest.raises(InputError, match=message):
         read_behaviours([{**good, **change}], "here")
-
-
-def test_an_id_is_used_once():
-    with pytest.raises(InputError, match="two of the id 'x'"):
-        read_behaviours([{"id": "x", "about": "It does."}] * 2, "here")

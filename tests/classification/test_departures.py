@@ -18,7 +18,7 @@ from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance, place_of
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
-from harness.spelling_profile.battery import load_battery
+from harness.spelling_profile.profile import load_battery
 from tests.departure_examples import (
     A_B,
     CLOSED,

@@ -10,7 +10,7 @@ import pytest
 from harness.classification.departures import load_behaviours
 from harness.errors import InputError
 from harness.jsontext import strict_json
-from harness.spelling_profile.battery import load_battery
+from harness.spelling_profile.profile import load_battery
 from harness.validators.validate import Validators
 
 ROWS = load_battery()

@@ -11,13 +11,14 @@ import pytest
 from harness.classification.departures import load_catalogue
 from harness.engines.panel import Limits
 from harness.spelling_profile.asking import profile_of
-from harness.spelling_profile.battery import Spelling, load_battery
 from harness.spelling_profile.printing import as_page, as_table, lines, visible
 from harness.spelling_profile.profile import (
     AnswerKind,
     EngineSpellings,
     Profile,
     RowAnswer,
+    Spelling,
+    load_battery,
     with_options,
 )
 from tests.command import maskcourt
