@@ -16,12 +16,20 @@ from harness.errors import UsageError
 from harness.impact.request import ImpactRequest
 from harness.render.table import Table
 from harness.render.terminal import print_lines, print_table
-from harness.verdict_kinds import BUG
+from harness.verdict_kinds import LOST_VALUE, SPELLING, TRAP, UNCLEAR
 
 if TYPE_CHECKING:
     from harness.analysis.statistics import Interval
     from harness.impact.answers import ImpactRun
     from harness.impact.summary import Accuracy, CostSummary, EngineImpact
+
+_COSTS = {
+    LOST_VALUE: "values lost",
+    TRAP: "traps",
+    UNCLEAR: "wrongly, unclear",
+    SPELLING: "spellings",
+}
+"""What a step that was wrongly overruled cost, by effect."""
 
 _DATA = click.Path(path_type=Path, exists=True)
 
@@ -86,7 +94,11 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
     print_table(_times(engines))
     for name, engine in engines.items():
         for what, counts in (("bug", engine.bugs), ("departure", engine.departures)):
-            print_lines(f"{name}: {steps} steps, {what} {id_}" for id_, steps in counts.items())
+            print_lines(
+                f"{name}: {steps} steps, {effect.replace('_', ' ')}, {what} {id_}"
+                for effect, some in counts.items()
+                for id_, steps in some.items()
+            )
 
 
 def _comparison(answers: Accuracy) -> Iterator[str]:
@@ -127,20 +139,16 @@ def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accur
 def _masks(engines: Mapping[str, EngineImpact]) -> Table:
     from harness.impact.answers import UNCONSTRAINED
 
-    columns = ("engine", "tokens", "overruled", "rightly", "open", "wrongly", "by bugs")
-    mass = ("mass removed", "mass wrongly", "mass by bugs")
+    columns = ("engine", "tokens", "overruled", *_COSTS.values(), "rightly", "open")
+    mass = ("mass removed", "mass wrongly", "mass of values")
     rows = []
     for name, engine in engines.items():
         if name != UNCONSTRAINED:
-            counts = [engine.rulings[word] for word in ("right", "open", "false_rejection")]
-            numbers = (
-                engine.tokens,
-                engine.overruled,
-                *counts,
-                engine.false_rejections.get(BUG, 0),
-            )
-            masses = (engine.removed, engine.proven_mass, engine.bug_mass)
-            rows.append((name, *numbers, *(f"{share:.3%}" for share in masses)))
+            costs = (engine.effects.get(effect, 0) for effect in _COSTS)
+            rest = (engine.rulings[word] for word in ("right", "open"))
+            masses = (engine.removed, engine.proven_mass, engine.losing_mass)
+            shown = (f"{share:.3%}" for share in masses)
+            rows.append((name, engine.tokens, engine.overruled, *costs, *rest, *shown))
     return _table("what masks took from the model", (*columns, *mass), rows)
 
 

@@ -15,6 +15,7 @@ from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnsw
 from harness.impact.generation import Generator
 from harness.impact.items import Item, Score, Task
 from harness.impact.overruled import resolve_steps
+from harness.inputs.canonical_tokens import Canonical
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, Mode, advance
 from harness.validators.judge import Judge
@@ -27,6 +28,7 @@ class Answering:
 
     def __init__(self, task: Task, generator: Generator, judge: Judge) -> None:
         self._task, self._generator, self._judge = task, generator, judge
+        self._canonical = Canonical.of(generator.model.vocabulary)
 
     def run(
         self,
@@ -56,7 +58,7 @@ class Answering:
         """The answers to one item."""
         answers = self._generator.generate(item)
         vocabulary, panel = self._generator.model.vocabulary, self._generator.panel
-        resolve_steps(self._judge, vocabulary, panel, item.schema, answers)
+        resolve_steps(self._judge, vocabulary, panel, item.schema, answers, self._tokens)
         for answer in answers:
             text = answer.written(vocabulary)
             parsed = _parsed(item, answer, text)
@@ -67,6 +69,12 @@ class Answering:
             answer.parsed = not parsed.problem
             answer.correct, answer.reason = score.correct, score.reason
         return answers
+
+    def _tokens(self, text: bytes) -> Sequence[int]:
+        """The tokens of a text, the tokenizer's own where they are known."""
+        known = None if self._canonical is None else self._canonical.tokens(text)
+        vocabulary = self._generator.model.vocabulary
+        return vocabulary.encode_greedy(text) if known is None else known
 
 
 @dataclass(frozen=True)

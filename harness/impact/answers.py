@@ -32,7 +32,7 @@ MANIFEST: Final = "impact.json"
 ANSWERS: Final = "answers.jsonl"
 CAUSES: Final = "causes.jsonl"
 """What proven false rejections were traced to."""
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class TokenChoice:
     The model alone gives that a `probability`, and to `rank` others a larger one; `chosen` is -1
     where nothing is allowed, `removed` the probability of all that is forbidden. The `ruling` is
     one of `harness.impact.overruled.RULINGS`, empty where nobody asked; `witness` a valid text that
-    proves a false rejection.
+    proves a false rejection, of which `effect` says what it costs: one of
+    `harness.verdict_kinds.EFFECTS`. A `spelling` is a text of the same value that is taken.
     """
 
     position: int
@@ -56,6 +57,8 @@ class TokenChoice:
     keyword: str = ""
     category: str = ""
     witness: str = ""
+    effect: str = ""
+    spelling: str = ""
 
 
 @dataclass

@@ -1,8 +1,9 @@
 """Why masks overruled models wrongly: each proven false rejection traced to a bug, or a departure.
 
 A step's witness is a verdict like those of runs, and is shrunk as those are. Steps of one engine
-and one schema with the same keyword in force and the same kind of token have one cause; the first
-of them is shrunk for all.
+and one schema with the same keyword in force, the same kind of token and the same effect have one
+cause; the first of them is shrunk for all. Values come first; what is only about a spelling is
+shrunk where that is asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from harness.errors import MaskcourtError, RunDirectoryError
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.overruled import FALSE_REJECTION
 from harness.replay.witness import Witness
+from harness.verdict_kinds import EFFECTS, SPELLING
 
 
 class CauseKey(NamedTuple):
@@ -29,6 +31,12 @@ class CauseKey(NamedTuple):
     kind: str
     keyword: str
     category: str
+    effect: str
+
+
+def rank_of(effect: str) -> int:
+    """By which effects are ordered, the costliest first; what was not asked comes last."""
+    return EFFECTS.index(effect) or len(EFFECTS)
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class ProvenStep:
         """Of its cause."""
         answer, step = self.answer, self.step
         kind = "never_stops" if step.reason == "end" else FALSE_REJECTION
-        return CauseKey(answer.engine, answer.item, kind, step.keyword, step.category)
+        return CauseKey(answer.engine, answer.item, kind, step.keyword, step.category, step.effect)
 
     @property
     def witness(self) -> Witness:
@@ -95,6 +103,8 @@ def trace(
     shrinker: Shrinker,
     seconds: float,
     progress: Callable[[int, int], None] = lambda *_: None,
+    *,
+    spellings: bool = False,
 ) -> None:
     """Shrink what was not shrunk yet; after so many seconds nothing more is begun.
 
@@ -104,8 +114,9 @@ def trace(
     ends = time.monotonic() + seconds
     known = read_causes(run)
     wanted: dict[CauseKey, ProvenStep] = {}
-    for step in proven_steps(run.answers()):
-        wanted.setdefault(step.key, step)
+    for step in sorted(proven_steps(run.answers()), key=lambda one: rank_of(one.step.effect)):
+        if spellings or step.step.effect != SPELLING:
+            wanted.setdefault(step.key, step)
     for number, (key, step) in enumerate(wanted.items()):
         progress(number, len(wanted))
         if key in known:

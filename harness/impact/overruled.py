@@ -4,21 +4,23 @@ A forbidden token is proven fine by one completion that both validators call val
 or another engine wrote from there, what the reference and the schema suggest, what avoids the error
 that the validators named, what another engine rolls out. It is proven wrong where no JSON text goes
 on so, or where the schema is lost with it whatever follows. All else stays open and counts for
-nobody: the counts are lower bounds.
+nobody: the counts are lower bounds. What a step that was proven wrong costs, a value or only a
+spelling of it, is asked as it is of verdicts (`harness.comparison.effects`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from harness.comparison.effects import CaseEffects, EffectColumns, Rejected
 from harness.completion.continuations import Continuations
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.panel import Panel
-from harness.engines.requests import Goto, RollOut
+from harness.engines.requests import EngineRequest, Follow, Goto, RollOut
 from harness.explain.attribution import Attribution
 from harness.explain.earliest_failure import EarliestFailure
 from harness.impact.answers import ModelAnswer, TokenChoice
@@ -28,6 +30,7 @@ from harness.jsontext.lexer import START, advance
 from harness.jsontext.spans import root_of
 from harness.validators.drafts import LATEST, draft_of
 from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VALID, Judge, Unjudgeable
+from harness.workers import wire
 from harness.workers.outcomes import Failure
 
 FALSE_REJECTION: Final = "false_rejection"
@@ -42,11 +45,17 @@ _ANY: Final = b"null"
 
 
 def resolve_steps(
-    judge: Judge, vocabulary: Vocabulary, panel: Panel, schema: str, texts: Sequence[ModelAnswer]
+    judge: Judge,
+    vocabulary: Vocabulary,
+    panel: Panel,
+    schema: str,
+    texts: Sequence[ModelAnswer],
+    tokens_of: Callable[[bytes], Sequence[int]],
 ) -> None:
     """Rule, in place, on the steps of one item at which masks overruled the model.
 
-    The panel compiled the item's schema, with the model's vocabulary.
+    The panel compiled the item's schema, with the model's vocabulary; `tokens_of` cuts a text into
+    tokens as the tokenizer does.
     """
     if not any(text.overruled for text in texts):
         return
@@ -60,6 +69,7 @@ def resolve_steps(
     item = _ItemResolution(judge, vocabulary, panel, schema, texts)
     for text in texts:
         text.overruled = [item.ruled(text, step) for step in text.overruled]
+    item.find_effects(tokens_of)
 
 
 class _ItemResolution:
@@ -144,21 +154,56 @@ class _ItemResolution:
     def _rolled(self, before: bytes, answer: ModelAnswer, step: TokenChoice) -> Iterator[bytes]:
         """What other engines write from the token on, of those that allow the text so far."""
         names = {text.engine for text in self._texts} - {answer.engine}
-        others: Collection[int] = [
-            number
-            for number, spec in enumerate(self._panel.specs)
-            if spec.name in names and self._panel.up(number)
-        ]
-        consumed = np.array(answer.tokens[: step.position], dtype=np.int32)
-        stood = self._panel.ask(dict.fromkeys(others, Goto(consumed)))
-        able = [engine for engine, stand in stood.items() if not isinstance(stand, Failure)]
+        others = [number for number, spec in enumerate(self._panel.specs) if spec.name in names]
         asked = RollOut(np.array([step.token], dtype=np.int32), before.hex()[-64:], ROLLOUT_TOKENS)
-        for rolled in self._panel.ask(dict.fromkeys(able, asked)).values():
-            if isinstance(rolled, Failure):
-                continue
+        answers = self._asked(dict.fromkeys(others, asked), answer.tokens[: step.position])
+        for rolled in answers.values():
             if ROLLOUT_OUTCOMES[rolled.outcomes[0]] == "complete":
                 tokens = rolled.taken.ints()[0]
                 yield b"".join(self._vocabulary.ordinary.get(token, b"") for token in tokens)
+
+    def _asked(
+        self, asks: Mapping[int, EngineRequest[Any]], consumed: Sequence[int] = ()
+    ) -> dict[int, Any]:
+        """The answers of engines after consumed tokens, of those that do not fail."""
+        up, way = filter(self._panel.up, asks), np.array(consumed, dtype=np.int32)
+        stood = self._panel.ask(dict.fromkeys(up, Goto(way)))
+        able = {number: asks[number] for number in _without_failures(stood)}
+        return _without_failures(self._panel.ask(able))
+
+    def find_effects(self, tokens_of: Callable[[bytes], Sequence[int]]) -> None:
+        """Say what each step that was proven wrong costs, by asking the engine that forbade it."""
+        vocabulary = self._vocabulary
+        numbers = {spec.name: number for number, spec in enumerate(self._panel.specs)}
+        wrong = [
+            (answer, at, step)
+            for answer in self._texts
+            for at, step in enumerate(answer.overruled)
+            if step.ruling == FALSE_REJECTION
+        ]
+        slow = frozenset(at for at, spec in enumerate(self._panel.specs) if spec.slow_masks)
+        sizes = [len(token) for token in vocabulary.tokens]
+        spelled, eos = vocabulary.spelled, vocabulary.eos
+        known = CaseEffects(self._schema, self._judge, tokens_of, sizes, spelled, eos, slow)
+        columns = EffectColumns(len(wrong))
+        for row, (answer, _, step) in enumerate(wrong):
+            engine, begun = numbers[answer.engine], answer.tokens[: step.position]
+            written = len(answer.written(vocabulary, step.position))
+            follow = Follow(wire.Ragged.of_ints([[*begun, *spelled(step.token)]]), at=0)
+            taken = self._asked({engine: follow}).get(engine)
+            inside = 0 if taken is None else max(int(taken.values[0]) - len(begun), 0)
+            text = step.witness.encode()
+            rejected = Rejected(engine, text, tuple(begun), written, written + inside)
+            known.add(rejected, columns, row)
+        samples = (
+            (numbers[answer.engine], text)
+            for answer in self._texts
+            if answer.engine in numbers and _is_whole(text := answer.written(vocabulary))
+        )
+        known.decide(self._asked, samples, ())
+        for row, (answer, at, step) in enumerate(wrong):
+            spelling = columns.spelling[row].decode("utf-8", "replace")
+            answer.overruled[at] = replace(step, effect=columns.effect[row], spelling=spelling)
 
     def _is_lost(self, text: bytes, at: int) -> bool:
         """Whether an invalid text is so by what stands before a byte, whatever comes after it."""
@@ -178,6 +223,10 @@ class _ItemResolution:
         token = b"" if ends else self._vocabulary.tokens[step.token]
         governing = place.governing(token, end=ends)
         return replace(step, keyword=governing.keyword, category=place.category(token, end=ends))
+
+
+def _without_failures(answers: Mapping[int, Any]) -> dict[int, Any]:
+    return {number: each for number, each in answers.items() if not isinstance(each, Failure)}
 
 
 def _is_whole(text: bytes) -> bool:

@@ -53,6 +53,9 @@ class ImpactRequest:
         least=0,
         unit="SECONDS",
     )
+    spellings: bool = option(
+        False, "Look also for the bugs behind what is only about a spelling.", heading=RESULT
+    )
     compile: float = option(
         60.0,
         "Seconds of processor time per schema.",

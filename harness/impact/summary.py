@@ -11,7 +11,7 @@ from typing import Any, Final
 from harness.analysis.statistics import Interval
 from harness.bugs.samples import ShrunkVerdict
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
-from harness.impact.causes import CauseKey, proven_steps, read_causes
+from harness.impact.causes import CauseKey, proven_steps, rank_of, read_causes
 from harness.impact.overruled import RULINGS
 from harness.impact.statistics import (
     EnginePair,
@@ -20,7 +20,7 @@ from harness.impact.statistics import (
     placement_effects,
     share,
 )
-from harness.verdict_kinds import BUG
+from harness.verdict_kinds import COSTLY
 
 NOT_TRACED: Final = "not traced"
 """The class of proven false rejections whose cause is not known."""
@@ -61,11 +61,13 @@ class SizeCost:
 class EngineImpact:
     """One engine, or the model without a mask: of its items how many were answered how.
 
-    `rulings` say what is known of the `overruled` tokens. Proven `false_rejections` are counted by
-    class, or `NOT_TRACED`; `hit_items` have one, `bugs` and `departures` make so many, by id.
-    `removed` is the probability that the mask forbade, as a mean over the tokens; `proven_mass`
-    that of tokens proven to be forbidden wrongly; `bug_mass` of bugs alone. `by_size` has the
-    times of smaller and of larger schemas; empty where all have one size.
+    `rulings` say what is known of the `overruled` tokens. Proven false rejections are counted by
+    their `effects`, the costliest first, and by class, or `NOT_TRACED`, in `false_rejections`;
+    `losing_items` have one that costs a value or is a trap; `bugs` and `departures` make so many,
+    by effect and id. `removed` is the probability that the mask forbade, as a mean over the tokens;
+    `proven_mass` that of tokens proven to be forbidden wrongly; `losing_mass` of those among them
+    that cost a value. `by_size` has the times of smaller and of larger schemas; empty where all
+    have one size.
     """
 
     items: int
@@ -76,13 +78,14 @@ class EngineImpact:
     tokens: int
     overruled: int
     rulings: Mapping[str, int]
+    effects: Mapping[str, int]
+    losing_items: int
     false_rejections: Mapping[str, int]
-    hit_items: int
-    bugs: Mapping[str, int]
-    departures: Mapping[str, int]
+    bugs: Mapping[str, Mapping[str, int]]
+    departures: Mapping[str, Mapping[str, int]]
     removed: float
     proven_mass: float
-    bug_mass: float
+    losing_mass: float
     cost: CostSummary
     by_size: tuple[SizeCost, ...]
 
@@ -145,13 +148,12 @@ def _impact(
     answers: Sequence[ModelAnswer], causes: Mapping[CauseKey, ShrunkVerdict]
 ) -> EngineImpact:
     steps = [step for answer in answers for step in answer.overruled]
-    proven = proven_steps(answers)
-    shrunk = [causes.get(step.key) for step in proven]
-    traced = [None if cause is None or cause.error is None else cause for cause in shrunk]
-    classes = [NOT_TRACED if cause is None else cause.class_ for cause in traced]
-    masses = [step.step.probability for step in proven]
-    of_bugs = [mass for mass, class_ in zip(masses, classes, strict=True) if class_ == BUG]
-    known = [cause for cause in traced if cause is not None]
+    proven = sorted(proven_steps(answers), key=lambda one: rank_of(one.step.effect))
+    shrunk = [(step.step.effect, causes.get(step.key)) for step in proven]
+    known = [(effect, one) for effect, one in shrunk if one is not None and one.error is not None]
+    classes = [cause.class_ for _, cause in known]
+    classes += [NOT_TRACED] * (len(proven) - len(known))
+    losing = [one for one in proven if one.step.effect in COSTLY]
     tokens = sum(len(answer.tokens) for answer in answers)
     return EngineImpact(
         items=len(answers),
@@ -162,13 +164,14 @@ def _impact(
         tokens=tokens,
         overruled=len(steps),
         rulings={word: sum(step.ruling == word for step in steps) for word in RULINGS},
+        effects=dict(Counter(one.step.effect for one in proven)),
+        losing_items=len({one.answer.item for one in losing}),
         false_rejections=_counted(classes),
-        hit_items=len({step.answer.item for step in proven}),
-        bugs=_counted(cause.bug for cause in known if not cause.departure),
-        departures=_counted(cause.departure for cause in known if cause.departure),
+        bugs=_by_effect((effect, one.bug) for effect, one in known if not one.departure),
+        departures=_by_effect((effect, one.departure) for effect, one in known if one.departure),
         removed=_ratio(sum(answer.removed for answer in answers), tokens) or 0.0,
-        proven_mass=_ratio(sum(masses), tokens) or 0.0,
-        bug_mass=_ratio(sum(of_bugs), tokens) or 0.0,
+        proven_mass=_ratio(sum(one.step.probability for one in proven), tokens) or 0.0,
+        losing_mass=_ratio(sum(one.step.probability for one in losing), tokens) or 0.0,
         cost=_cost(answers),
         by_size=_by_size(answers),
     )
@@ -236,6 +239,14 @@ def _ratio(part: float, whole: float) -> float | None:
 
 def _in(unit: float, value: float | None) -> float | None:
     return None if value is None else value / unit
+
+
+def _by_effect(bugs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    """How many steps each bug makes, by effect, in the order in which effects come."""
+    counts: dict[str, dict[str, int]] = {}
+    for (effect, bug), steps in Counter(bugs).most_common():
+        counts.setdefault(effect, {})[bug] = steps
+    return {effect: counts[effect] for effect in sorted(counts, key=rank_of)}
 
 
 def _counted(words: Iterable[str]) -> dict[str, int]:

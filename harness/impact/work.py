@@ -129,7 +129,8 @@ def _trace(
             line.plain(f"{done} of {wanted} causes of false rejections are looked for")
 
     with contextlib.closing(shrinker):
-        trace(run, {item.id: item.schema for item in items}, shrinker, request.bugs, progress)
+        schemas = {item.id: item.schema for item in items}
+        trace(run, schemas, shrinker, request.bugs, progress, spellings=request.spellings)
 
 
 @contextlib.contextmanager

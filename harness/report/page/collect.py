@@ -30,6 +30,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
 from harness.verdict_kinds import (
     CLASSES,
+    COSTLY,
     FORMAT_ONLY,
     INVALID_VALUE,
     KINDS,
@@ -229,7 +230,8 @@ def answers_of_models(path: Path, engines: Mapping[str, Any]) -> dict[str, Any]:
             and all(mine.get(key) == other.get(key) for key in ("version", "options")),
             **{key: getattr(one, key) for key in names},
             "wrongly": one.rulings["false_rejection"],
-            "bugs": dict(one.bugs),
+            "lost": sum(one.effects.get(effect, 0) for effect in COSTLY),
+            "bugs": {bug: steps for some in one.bugs.values() for bug, steps in some.items()},
         }
     return {
         "task": identity["task"]["name"],

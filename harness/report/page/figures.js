@@ -80,7 +80,7 @@ function answersSection() {
     ['engine', (name) => name, { h: true }],
     ['right answers', (name) => [ratio(of(name).share, percent), el('small', {}, `${count(of(name).correct)} of ${count(of(name).items)}`)].flat(), { n: true }],
     ['mask overruled the model', overruled, { n: true }],
-    ['of it proven wrong', (name) => of(name).same === null ? '–' : count(of(name).wrongly), { n: true }],
+    ['of it a value lost or a trap', (name) => of(name).same === null ? '–' : [count(of(name).lost), el('small', {}, `of ${count(of(name).wrongly)} proven wrong`)], { n: true }],
     ['bugs behind it', (name) => Object.entries(of(name).bugs).map(([id, many]) => `${id} (${count(many)})`).join(', ') || 'none traced'],
     ['schemas with an invalid value that it lets through', errors('leak'), { n: true }],
     ['with a valid value that it cannot write', errors('loss'), { n: true }],
