@@ -36,10 +36,18 @@ def test_an_engine_that_forbids_what_is_valid_overrules_the_model_and_is_charged
     assert (wrong.text, wrong.correct, wrong.reason) == ("[1]", False, "other")
     step, *_ = wrong.overruled
     assert (step.position, step.ruling, step.reason) == (1, "false_rejection", "written")
-    assert step.witness == "[2]"
+    assert (step.witness, step.effect, step.spelling) == ("[2]", "lost_value", "")
     assert (step.token, step.chosen, step.rank) == (ord("2"), ord("1"), 0)
     assert step.removed >= step.probability > 0.9
     assert not found["Enumerator"].overruled
+
+
+def test_a_value_that_can_be_written_otherwise_is_only_a_spelling():
+    model = ScriptedModel("[ 2]", second={"[": "2", "[2": "]"})
+    found = answers(model, [Enumerator], item(FORBIDS_2, [2]))["Enumerator"]
+    step, *_ = found.overruled
+    assert (step.ruling, step.witness) == ("false_rejection", "[ 2]")
+    assert (step.effect, step.spelling, found.correct) == ("spelling", "[2]", True)
 
 
 def test_it_is_proven_without_anybody_who_wrote_it():

@@ -1,6 +1,7 @@
 """What a run says of each engine: counted from its answers, traced by what was shrunk."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -66,10 +67,11 @@ def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
     shares = accuracy(run).shares
     assert [shares[name].value for name in ("unconstrained", "ForbidsOne")] == [1.0, 0.0]
     assert engine.reasons == {"other": 2}
-    assert engine.rulings["false_rejection"] == engine.hit_items == 2
+    assert engine.rulings["false_rejection"] == engine.losing_items == 2
+    assert engine.effects == {"lost_value": 2}
     assert engine.false_rejections == {"not traced": 2}
     assert 0.9 / 4 < engine.proven_mass < engine.removed
-    assert engine.bug_mass == 0.0
+    assert engine.losing_mass == engine.proven_mass
 
 
 def test_steps_of_one_cause_are_shrunk_once_and_kept(run):
@@ -81,10 +83,24 @@ def test_steps_of_one_cause_are_shrunk_once_and_kept(run):
     assert len(shrinker.asked) == 2
     engine = summarize(run)["ForbidsOne"]
     assert engine.false_rejections == {"bug": 2}
-    assert engine.bug_mass == engine.proven_mass > 0
-    ((bug, steps),) = engine.bugs.items()
+    ((bug, steps),) = engine.bugs["lost_value"].items()
     assert (len(bug) > 4, steps) == (True, 2)
     assert {one.bug for one in read_causes(run).values()} == {bug}
+
+
+def test_values_come_first_and_spellings_are_shrunk_where_that_is_asked(empty):
+    step = TokenChoice(0, 1, 0.5, 0, 2, 0.6, "false_rejection", effect="spelling", witness="1 ")
+    lost = replace(step, effect="lost_value", witness="2")
+    empty.append(ModelAnswer("item", "", "", "ForbidsOne", "cut", overruled=(step, lost, step)))
+    shrinker = Shrinks()
+    trace(empty, {"item": "{}"}, shrinker, 60.0)
+    assert [text for _, text, _ in shrinker.asked] == [b"2"]
+    trace(empty, {"item": "{}"}, shrinker, 60.0, spellings=True)
+    assert [text for _, text, _ in shrinker.asked] == [b"2", b"1 "]
+    engine = summarize(empty)["ForbidsOne"]
+    assert list(engine.effects.items()) == [("lost_value", 1), ("spelling", 2)]
+    assert [list(some.values()) for some in engine.bugs.values()] == [[1], [2]]
+    assert (engine.losing_items, list(engine.bugs)) == (1, ["lost_value", "spelling"])
 
 
 def test_without_time_nothing_is_shrunk(run):
