@@ -6,8 +6,7 @@ their rows. Words are of one enumeration, so that millions of verdicts take litt
 ``cases``
     case_row and the stored columns that are asked for, ``case`` under the name of ``name``.
 ``places``
-    spot (a number for it), case_row, walk, number, offset, canonical,
-    judged, place.
+    spot (a number for it), case_row, walk, number, offset, judged, place.
 ``disputes``
     dispute_row, spot, case_row, number, accepters, rejecters, tokens, drawn, census, scale (how
     many disputed tokens a token of the sample stands for).
@@ -55,8 +54,6 @@ Classify = Callable[[RunDirectory, str], pa.Table]
 
 WORST_FIRST: Final = SHOWN_BY
 """Severities of leaks, losses and traps; of a schema's errors the first of these counts."""
-IN_WORDS: Final[Mapping[str, str]] = {"real": "real", "plain": "plain", "rare": "rare"}
-"""As lines and tables of bugs name them."""
 IN_FULL: Final[Mapping[str, str]] = {
     "real": "with a value of the data set",
     "plain": "with a plain generated value",
@@ -244,7 +241,7 @@ _TABLES = f"""
 CREATE TABLE cases AS SELECT row::INTEGER AS case_row, "case" AS name, family, status, reason,
     generated, walks, positions, disputed_tokens, schema, "references" FROM raw_cases;
 CREATE TABLE places AS SELECT {_place_number("p.walk", "p.position")} AS spot,
-    c.case_row, p.walk, p.position AS number, p.offset, p.canonical, p.judged, p.place
+    c.case_row, p.walk, p.position AS number, p.offset, p.judged, p.place
     FROM raw_places p JOIN cases c ON c.name = p.case;
 CREATE TABLE disputes AS SELECT d.row::INTEGER AS dispute_row,
     {_place_number("d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,

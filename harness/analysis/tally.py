@@ -19,7 +19,7 @@ from harness.analysis.statistics import estimate
 from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.timing import timings
 from harness.runs.directory import RunDirectory
-from harness.runs.tables import GENERATED, TEXT_TABLES
+from harness.runs.tables import GENERATED, TEXT_TABLES, VERDICT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import (
     CLASSES,
@@ -119,7 +119,7 @@ _AMONG: Final = "accepters <> 0 AND rejecters <> 0"
 
 def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]:
     """The part of a summary that is about single engines."""
-    kinds, classes = _by_kind(stored)
+    counted = _by_kind(stored)
     causes = {
         plural: _grouped(stored, kind, column, "class = 'bug'")
         for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True)
@@ -131,13 +131,20 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
         }
         for kind in ("unresolved", "contested")
     }
-    texts = {unit: _text_counts(stored, evidence) for evidence, unit in TEXT_TABLES.items()}
+    texts = {
+        unit: _text_counts(stored, evidence, counted) for evidence, unit in TEXT_TABLES.items()
+    }
     walked, times = walked_bytes(stored), timings(stored.run)
     backends, outcomes = schemas_by_backend(stored.run), _outcomes(stored)
     found = {}
     for engine, name in enumerate(stored.engines):
         positions = stored.judged_positions(engine)
-        main = {plural: dict(kinds[engine, kind]) for plural, kind in MAIN_KINDS.items()}
+        walks = {kind: counted[engine, WALK, kind] for kind in ERRORS}
+        names = (*_TOTAL, "only_challenger", "located", "by_format")
+        main = {
+            plural: {name: walks[kind][name] for name in names}
+            for plural, kind in MAIN_KINDS.items()
+        }
         for plural, kind in MAIN_KINDS.items() if capped else ():
             main[plural]["estimate"] = _estimate(stored, engine, kind)
         for name_ in ("located", "by_format"):
@@ -155,10 +162,12 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
             },
             **main,
             "other_kinds": {
-                kind: {unit: kinds[engine, kind][unit] for unit in _TOTAL} for kind in OTHER_KINDS
+                kind: {unit: walks[kind][unit] for unit in _TOTAL} for kind in OTHER_KINDS
             },
-            "by_class": {kind: classes[engine, kind] for kind in ERRORS},
-            **{unit: counted[engine] for unit, counted in texts.items()},
+            "by_class": {
+                kind: {class_: row[class_] for class_ in CLASSES} for kind, row in walks.items()
+            },
+            **{unit: of_engine[engine] for unit, of_engine in texts.items()},
             "timings": times[name],
             "unresolved": reasons["unresolved"].get(engine, {}),
             "contested": sum((contested := reasons["contested"].get(engine, {})).values()),
@@ -168,27 +177,22 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
     return found
 
 
-def _by_kind(stored: StoredRun) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
-    """By engine and kind: the totals of walks, and the tokens by class."""
-    names = (*_TOTAL, "only_challenger", "located", "by_format")
-    keys = list(product(range(len(stored.engines)), ERRORS))
-    totals = {key: dict.fromkeys(names, 0) for key in keys}
-    classes = {key: dict.fromkeys(CLASSES, 0) for key in keys}
-    for row in stored.rows(
-        f"""SELECT engine, kind, class, count(*) AS tokens,
-            count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases,
-            count_if(only_challenger) AS only_challenger, count_if(located) AS located,
-            count_if(by_format) AS by_format
-        FROM verdicts WHERE evidence = '{WALK}' AND kind IN $1 AND engine >= 0
-        GROUP BY GROUPING SETS ((engine, kind), (engine, kind, class))""",
+def _by_kind(stored: StoredRun) -> Mapping[tuple[int, str, str], Mapping[str, int]]:
+    """By engine, evidence and kind: verdicts in all (``tokens``) and by class, and their cases."""
+    classes = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)
+    rows = stored.rows(
+        f"""SELECT engine, evidence, kind, count(*) AS tokens, count(DISTINCT spot) AS positions,
+            count(DISTINCT case_row) AS cases, count_if(only_challenger) AS only_challenger,
+            count_if(located) AS located, count_if(by_format) AS by_format, {classes}
+        FROM verdicts WHERE kind IN $1 AND engine >= 0 GROUP BY engine, evidence, kind""",
         list(ERRORS),
-    ):
-        key, class_ = (row["engine"], row["kind"]), row["class"]
-        if class_ is None:
-            totals[key] = {name: row[name] for name in names}
-        elif class_ in CLASSES:
-            classes[key][class_] = row["tokens"]
-    return totals, classes
+    )
+    names = (*_TOTAL, "only_challenger", "located", "by_format", *CLASSES)
+    found: dict[tuple[int, str, str], Mapping[str, int]] = {
+        key: dict.fromkeys(names, 0)
+        for key in product(range(len(stored.engines)), VERDICT_TABLES, ERRORS)
+    }
+    return found | {(row.pop("engine"), row.pop("evidence"), row.pop("kind")): row for row in rows}
 
 
 def _grouped(
@@ -244,7 +248,9 @@ def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:
     return parts
 
 
-def _text_counts(stored: StoredRun, evidence: str) -> list[dict[str, Any]]:
+def _text_counts(
+    stored: StoredRun, evidence: str, counted: Mapping[tuple[int, str, str], Mapping[str, int]]
+) -> list[dict[str, Any]]:
     """What texts of one kind prove about each engine, as JSON.
 
     By kind ``instances`` or ``samples``, ``cases`` and the texts by class; ``by_format``, the false
@@ -252,16 +258,6 @@ def _text_counts(stored: StoredRun, evidence: str) -> list[dict[str, Any]]:
     samples also ``written``, those that it wrote itself.
     """
     unit = TEXT_TABLES[evidence]
-    by_class = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)
-    counts = {
-        (row.pop("engine"), row.pop("kind")): row
-        for row in stored.rows(
-            f"""SELECT engine, kind, count(*) AS {unit}, count(DISTINCT case_row) AS cases,
-                {by_class}, count_if(by_format) AS by_format
-            FROM verdicts WHERE evidence = $1 GROUP BY engine, kind""",
-            evidence,
-        )
-    }
     tested = {
         (row["engine"], row["verdict"]): row["n"]
         for row in stored.rows(
@@ -271,17 +267,15 @@ def _text_counts(stored: StoredRun, evidence: str) -> list[dict[str, Any]]:
     }
     out = []
     for engine in range(len(stored.engines)):
-        none = dict.fromkeys((unit, "cases", *CLASSES, "by_format"), 0)
-        mine = {kind: dict(counts.get((engine, kind), none)) for kind in ERRORS}
-        by_format = mine[FALSE_ACCEPTANCE.name]["by_format"]
-        for one in mine.values():
-            del one["by_format"]
+        mine = {}
+        for kind in ERRORS:
+            row = counted[engine, evidence, kind]
+            mine[kind] = {unit: row["tokens"], **{name: row[name] for name in ("cases", *CLASSES)}}
         found: dict[str, Any] = {
             **{plural: mine[kind] for plural, kind in MAIN_KINDS.items()},
-            "by_format": by_format,
+            "by_format": counted[engine, evidence, FALSE_ACCEPTANCE.name]["by_format"],
             "other_kinds": {kind: mine[kind] for kind in OTHER_KINDS if mine[kind][unit]},
-            "tested_valid": tested.get((engine, "valid"), 0),
-            "tested_invalid": tested.get((engine, "invalid"), 0),
+            **{f"tested_{word}": tested.get((engine, word), 0) for word in ("valid", "invalid")},
             "contested": tested.get((engine, "contested"), 0),
         }
         if evidence == SAMPLE:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from rich.console import Console
 
 from harness.analysis.matrix import plural
-from harness.analysis.stored import IN_WORDS
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import Bug, BugList
 from harness.printable import printable
@@ -97,7 +96,7 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
 
 
 def _line(one: Bug) -> str:
-    line = f"  {one.cases:>4,} {IN_WORDS[one.severity]:<5} {one.id} {printable(one.title, '')}"
+    line = f"  {one.cases:>4,} {one.severity:<5} {one.id} {printable(one.title, '')}"
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 

@@ -60,7 +60,7 @@ def test_errors_are_told_with_text_keyword_severity_and_smallest_case():
         in said
     )
     assert 'and forbids valid output: {"a": »-«0}' in said
-    assert "a value such as -0 is refused under `minimum`; where a valid text" in said
+    assert "a value such as -0 is refused under `minimum`; with a value" in said
     assert 'smallest case: »-«0 under {"type":"integer","minimum":0}' in said
 
 

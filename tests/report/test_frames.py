@@ -103,7 +103,7 @@ class TestFrames:
 
     def test_have_words_as_categories_and_truth_that_may_be_unknown(self, stored):
         verdicts = harness.load_run(stored(book()).path).verdicts
-        for name in ("case", "engine", "kind", "keyword", "class", "departure"):
+        for name in ("case", "engine", "kind", "effect", "shown_by", "class", "departure"):
             assert isinstance(verdicts[name].dtype, pd.CategoricalDtype), name
         assert verdicts["located"].tolist() == [True, True, True, pd.NA, pd.NA, False]
         assert verdicts["token"].dtype == "int32"

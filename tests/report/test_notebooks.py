@@ -123,7 +123,7 @@ class TestReport:
         run = books.store(tmp_path / "mine", self.book(), **WITH)
         executed = notebooks.execute("report", tmp_path, {"MASKCOURT_RUN": str(run.path)})
         assert "1 cases, 1 walked" in text_of(executed)
-        assert "Lets invalid output through" in text_of(executed)
+        assert "cannot write a valid value" in text_of(executed)
 
     def test_reads_the_newest_finished_run(self, tmp_path):
         runs = [

@@ -16,11 +16,15 @@ class TestAnswers:
     @pytest.mark.parametrize("size", [PHONE, DESKTOP])
     def test_the_first_screen_says_what_each_engine_gets_wrong(self, browser, size):
         page = browser(size=size)
-        assert page.texts("#matrix tbody th") == ["one:A", "two:B", "three:C"]
+        assert page.texts("#table-headline tbody th") == ["one:A", "two:B", "three:C"]
+        cells = page.texts("#table-headline tbody tr:first-child td")
+        assert [" ".join(cell.split()) for cell in cells[:2]] == [
+            *("0 of 2: 0% 0 real: 0%", "1 of 2: 50.0% 0 real: 0%"),
+        ]
+        row = "return document.querySelector('#table-headline tbody tr').getBoundingClientRect()"
+        assert page.run(f"{row}.bottom") < size[1]
         cells = page.texts("#matrix tbody tr:first-child td p:first-child")
-        assert cells[1] == "Lets invalid output through in 2 of 2 schemas."
-        top = "return document.querySelector('#matrix tbody td:nth-of-type(2)').getBoundingClientRect()"
-        assert page.run(f"{top}.bottom") < size[1]
+        assert cells[1].startswith("Lets an invalid value through in 1 of 2 schemas (none with")
 
     def test_with_an_example_to_open(self, browser):
         page = browser()
@@ -77,7 +81,7 @@ class TestAnswersOfModels:
         assert names == ("unconstrained", "one:A", "two:B")
         assert [one.split()[0] for one in right] == ["100%", "8.3%", "100%"]
         assert [row[2].split() for row in rows] == [[NONE], *[["1", "of", "24", "tokens"]] * 2]
-        assert [row[5].split()[0] for row in rows] == [NONE, "100%", "not"]
+        assert [row[5].split()[0] for row in rows] == [NONE, "50.0%", "not"]
         note = page.text("#note-answers")
         assert "cannot tell unconstrained and two:B apart (11 items, p = 1)." in note
         assert "unconstrained is better than one:A" in note
@@ -88,15 +92,15 @@ class TestAnswersOfModels:
 
 
 class TestBugs:
-    def test_stand_by_engine_with_shares_with_and_without_rare_tokens(self, browser):
+    def test_stand_by_engine_with_what_it_loses_and_leaks(self, browser):
         page = browser("varied")
         assert page.texts("#list-bugs h3") == ["one:A", "two:B", "three:C"]
         shares = page.texts("#list-bugs h3 + p")
-        assert shares[1].startswith("Proven wrong on 1 of 2 walked schemas (50.0%), on 0 (0%)")
+        assert shares[1].startswith("Cannot write a valid value in 1 of 2 schemas (0 with a value")
         assert shares[2].endswith("No bug was found.")
         first = page.text("#list-bugs .bug summary").split()
         assert first[:4] == ["3", "of", "10", "a"]
-        assert " ".join(first).endswith("false acceptance · on path · reported, open")
+        assert " ".join(first).endswith("false acceptance · real · reported, open")
 
     def test_more_than_a_few_are_behind_a_click_those_in_most_schemas_first(self, browser):
         page = browser("varied")
@@ -345,14 +349,14 @@ class TestExplorer:
         top = page.run("return document.activeElement.getBoundingClientRect().top")
         assert 0 <= top < size[1]
 
-    def test_lists_by_severity_where_it_is_known(self, browser):
-        assert browser().run("return document.getElementById('filter-severity')") is None
+    def test_lists_by_what_shows_an_effect(self, browser):
         page = browser("varied")
-        page.choose("severity", "on path")
+        page.choose("shown_by", "real")
         assert {line.partition("\n")[0] for line in page.listed} == {"false rejection: maxLength"}
         assert page.text("#count").endswith("fit these filters.")
         page.click("#list [role=option]")
-        assert "severity\non path" in page.text("#detail")
+        assert "shown by\na value of the data set" in page.text("#detail")
+        assert "effect\nlost value: a valid value cannot be" in page.text("#detail")
 
     def test_names_the_characters_of_a_look_alike(self, browser):
         page = browser("varied", address="#verdict=0")

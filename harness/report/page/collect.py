@@ -12,7 +12,7 @@ from typing import Any, Final
 from harness import __version__
 from harness.analysis.breakdown import agreement, case_statuses, crossed, failures
 from harness.analysis.matrix import COLUMNS
-from harness.analysis.stored import IN_WORDS, StoredRun
+from harness.analysis.stored import StoredRun
 from harness.analysis.tally import summarize
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
@@ -197,8 +197,8 @@ def _bug(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
         "text": [part.decode("utf-8", "surrogateescape") for part in marked_parts(one)],
         "token": bool(one.error.token),
         "share": one.share.scaled(1),
-        "severity": IN_WORDS[one.severity],
-        "severities": {IN_WORDS[name]: many for name, many in one.severities.items() if many},
+        "severity": one.severity,
+        "severities": {name: many for name, many in one.severities.items() if many},
         "versions": dict(one.versions),
         "upstream": one.upstream and {**asdict(one.upstream), "status": one.upstream.status},
         "script": [lines.setdefault(line, len(lines)) for line in text.splitlines()],

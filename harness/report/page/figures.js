@@ -19,7 +19,7 @@ function titleAndAlerts() {
 // A table that was described once, for terminals, documents and this page.
 function given(id, style) {
   const { title, columns, rows, note } = DATA.tables[id];
-  const lines = (text) => text.split('\n').map((line, at) => at ? el('small', {}, safe(line)) : safe(line));
+  const lines = (text) => text.split('\n').flatMap((line, at) => at ? [' ', el('small', {}, safe(line))] : [safe(line)]);
   const shown = columns.map(([heading, right], at) => [heading, (row) => lines(row[at]), { n: right, h: at === 0 }]);
   fill(`table-${id}`, table(shown, rows, title, style));
   byId(`note-${id}`).textContent = note.replaceAll('\n', '; ');
