@@ -141,7 +141,7 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
         positions = stored.judged_positions(engine)
         walks = {kind: counted[engine, WALK, kind] for kind in ERRORS}
         names = (*_TOTAL, "only_challenger", "located", "by_format")
-        main = {
+        main: dict[str, dict[str, Any]] = {
             plural: {name: walks[kind][name] for name in names}
             for plural, kind in MAIN_KINDS.items()
         }

@@ -116,7 +116,7 @@ def headline(summary: Summary, *, intervals: bool = True) -> Table:
             parts = [f"{part}: {share}" for part, share in zip(parts, shares, strict=True)]
         if rate["declared"]:
             parts.append(f"{rate['declared']:,} declared")
-        return ("\n" if intervals else ", ").join(parts)
+        return (";\n" if intervals else ", ").join(parts)
 
     rows = []
     for name, one in summary["engines"].items():
@@ -133,11 +133,11 @@ def headline(summary: Summary, *, intervals: bool = True) -> Table:
         Column("refuses", align="right", fold=False),
     )
     note = (
-        "loses: cannot write a valid value; leaks: lets an invalid one through\n"
+        "loses: cannot write a valid value; leaks: lets an invalid one through;\n"
         "real: with a value of the data set; format, no JSON: let through, too"
     )
     if intervals:
-        note += "\nin brackets: 95% intervals" if summary["sampled"] else f"\n{NO_SAMPLE}"
+        note += ";\nin brackets: 95% intervals" if summary["sampled"] else f".\n{NO_SAMPLE}"
     return Table.of("In how many schemas an engine is wrong about a value", columns, rows, note)
 
 
@@ -228,7 +228,7 @@ def pairs(summary: Summary) -> Table:
         Column(name, numbers.get(name), shown=shown.get(name, plain), fold=name not in numbers)
         for name in PAIR
     ]
-    note = "loss and leak by all values tried, and by real ones\n" + (
+    note = "loss and leak by all values tried, and by real ones;\n" + (
         "p: McNemar's exact test, corrected for the number of pairs (Holm);\n"
         "apart: whether the two can be told apart"
         if summary["sampled"]

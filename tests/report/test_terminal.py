@@ -96,7 +96,7 @@ class TestSummary:
         many = [book(f"case {number}") for number in range(3)]
         clean = [Book(f"clean {number}").position(0) for number in range(7)]
         printed = text(stored(*many, *clean), DECLARED, width=140)
-        assert cells(printed, "a", "1.2.3")[:6] == ["3", "of", "10:", "30.0%", "(0-60.0%)", "3"]
+        assert cells(printed, "a", "1.2.3")[:6] == ["3", "of", "10:", "30.0%", "(0-60.0%);", "3"]
         assert "0 real: 0% (0-30.0%)" in printed
 
     def test_says_why_there_are_no_intervals(self, stored):

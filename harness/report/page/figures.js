@@ -22,7 +22,7 @@ function given(id, style) {
   const lines = (text) => text.split('\n').flatMap((line, at) => at ? [' ', el('small', {}, safe(line))] : [safe(line)]);
   const shown = columns.map(([heading, right], at) => [heading, (row) => lines(row[at]), { n: right, h: at === 0 }]);
   fill(`table-${id}`, table(shown, rows, title, style));
-  byId(`note-${id}`).textContent = note.replaceAll('\n', '; ');
+  byId(`note-${id}`).textContent = note.replaceAll('\n', ' ');
 }
 
 const TONES = { refuses: 'plain', leaks: 'acc', loses: 'rej', traps: 'rej', spells: 'plain' };
