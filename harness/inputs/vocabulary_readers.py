@@ -38,11 +38,7 @@ def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
     wrong = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
     try:
         return _opened(spec, eos)
-    except (
-        *wrong,
-        MemoryError,
-        OSError,
-    ) as error:  # whatever is no vocabulary
+    except (*wrong, MemoryError, OSError) as error:  # whatever is no vocabulary
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise InputError(f"vocabulary {spec[:200]!r} cannot be used: {reason}") from error
 

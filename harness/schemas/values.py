@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain, islice
+from math import isfinite
 from typing import Any, Final
 
 from harness.schemas.format_values import format_values
@@ -24,7 +25,6 @@ from harness.schemas.probable_values import (
     automata,
     distinct,
     in_turn,
-    matching_names,
     number_examples,
     probable_types,
     property_names,
@@ -195,8 +195,8 @@ class ValueMaker:
             names = [name for name in names if name in kept]
         for expression in mapping(variant, "patternProperties") if depth < _BARE else ():
             automaton = pattern(expression)
-            found = _matching(automaton, 0, 6) if automaton else matching_names(expression)
-            names += [name for name in islice(found, 6) if name not in names]
+            found = _matching(automaton, 0, 0, 6) if automaton else ()
+            names += [name for name in found if name not in names]
         known = {name: self._of(variant, name, depth) for name in names}
         return {name: options for name, options in known.items() if options}
 
@@ -287,7 +287,7 @@ class ValueMaker:
         options = self.options(self._joint[mark][1], depth + 1)
         options = options or self.options(variant["contains"], depth + 1)
         times = 1 if unique else count(variant.get("minContains", 1)) or 0
-        return (options[:1] * times)[:size]
+        return options[:1] * min(times, size)
 
     def _numbered(self, schema: Any) -> Iterator[Any]:
         for at in range(3 * _MAX_LENGTH // 10):
@@ -327,31 +327,31 @@ def _strings(variant: Variant) -> Iterator[str]:
         yield joint
     found = string_examples(variant)
     yield from found[:2]
-    for length in (low, high):
+    for length in (low, high) if free else ():
         if length is not None and length <= _MAX_LENGTH:
-            yield from _of_length(variant, length, free=free)
+            yield ("abcdefghij" * (length // 10 + 1))[:length]
     if free and (high is None or high >= low + len(_SPECIAL)):
         yield _SPECIAL + "a" * low
     for one in format_values(str(variant.get("format"))).valid:
         if low <= len(one) <= (high or len(one)):
             yield one
     for automaton in both:
-        yield from _matching(automaton, low, 24)
+        yield from _matching(automaton, low, high or low, 24)
     yield from found[2:]
 
 
-def _matching(automaton: Pattern, low: int, most: int) -> Iterator[str]:
+def _matching(automaton: Pattern, low: int, high: int, most: int) -> Iterator[str]:
     """Texts of `low` or more characters that match in different ways, at most so many.
 
-    The alternatives; text around them; odd characters at the begin, in the middle, at the end;
-    longer and longer ones, up to the longest.
+    One of `high` characters; the alternatives; text around them; odd characters at the begin, in
+    the middle, at the end; longer and longer ones.
     """
 
     def candidates() -> Iterator[str]:
         first = automaton.finish(automaton.start, low)
         if first is None:
             return
-        yield first
+        yield from (first, automaton.finish(automaton.start, min(high, _MAX_LENGTH)) or first)
         yield from automaton.alternatives(8)
         yield from ("x" + first, first + "x", f"é{first}1")
         for char in _ODD:
@@ -368,14 +368,16 @@ def _matching(automaton: Pattern, low: int, most: int) -> Iterator[str]:
 def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
     """Numbers for the keywords of `variant`, also where digits are many, or an exponent is due."""
     plain = number_examples(variant, whole=whole)
-    bounds = [number(variant.get(one)) for one in (*_BOUNDS, *_EXCLUDED)]
-    near = [edge + by for edge in bounds if edge is not None for by in (0.1, -0.1, _TINY, -_TINY)]
-    step = number(variant.get("multipleOf"))
-    if step:
-        exact = Decimal(repr(step))
-        near = [float(exact * factor) for factor in (1, 3, 7, -2, 113, 12345, 10**8, 10**22)]
     wanted = {**variant, "type": "integer" if whole else "number"}
-    others = [int(one) if whole and one.is_integer() else one for one in map(float, near)]
+    near: list[float] = []
+    with suppress(OverflowError):  # of a bound with hundreds of digits
+        for keyword in (*_BOUNDS, *_EXCLUDED):
+            if (edge := number(variant.get(keyword))) is not None:
+                near += [edge + by for by in (0.1, -0.1, _TINY, -_TINY)]
+        if step := number(variant.get("multipleOf")):
+            exact = Decimal(repr(step))
+            near = [float(exact * factor) for factor in (1, 3, 7, -2, 113, 12345, 10**8, 10**22)]
+    others = (int(one) if whole and one.is_integer() else one for one in near if isfinite(one))
     fitting = (one for one in (*others, *_NUMBERS) if Schema(True).fits(wanted, one))
     return distinct([*plain[:6], *fitting, *plain[6:]])
 
@@ -391,15 +393,6 @@ def _declared(schema: Any) -> Iterator[str]:
             pending += part.values()
         elif isinstance(part, list):
             pending += part[:_MAX_MEMBERS]
-
-
-def _of_length(variant: Variant, length: int, *, free: bool) -> Iterator[str]:
-    if free:
-        yield ("abcdefghij" * (length // 10 + 1))[:length]
-    elif isinstance(variant.get("pattern"), str) and (automaton := pattern(variant["pattern"])):
-        found = automaton.finish(automaton.start, length)
-        if found is not None:
-            yield found
 
 
 def _size(name: str, options: Sequence[Any]) -> int:
@@ -574,7 +567,7 @@ def _of_array(maker: ValueMaker, variant: Variant, value: list[Any]) -> Iterator
     if "contains" in variant:
         found = maker.options(variant["contains"], _MAX_DEPTH - 6)[:1]
         lacking = [one for one in options if not maker.probable.fits(variant["contains"], one)][:1]
-        least = count(variant.get("minContains", 1)) or 0
+        least = min(count(variant.get("minContains", 1)) or 0, _MAX_CHILDREN)
         yield from ([], lacking, found * (least - 1), found * (least - 1) + lacking)
         if (most := count(variant.get("maxContains"))) is not None and most < _MAX_CHILDREN:
             yield found * (most + 1)

@@ -167,11 +167,7 @@ class TestRulings:
 
 class TestUnjudgeable:
     @pytest.mark.parametrize(
-        ("schema", "reason"),
-        [
-            ("{", "not_json"),
-            ('{"type": "colour"}', "both_refuse"),
-        ],
+        ("schema", "reason"), [("{", "not_json"), ('{"type": "colour"}', "both_refuse")]
     )
     def test_a_schema_without_validators(self, judge, schema, reason):
         problem = judge.open(schema)
