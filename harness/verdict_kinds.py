@@ -129,6 +129,8 @@ EFFECTS: Final = (
 LEAKS, LOSSES, TRAPS = (INVALID_VALUE,), (LOST_VALUE,), (TRAP,)
 COSTLY: Final = (*LEAKS, *LOSSES, *TRAPS)
 """Effects that cost a value: what is counted first, and by what lists of bugs are ordered."""
+SPELLINGS: Final = (SPELLING, UNCLEAR)
+"""Effects that are not shown to cost a value: lists of bugs have them only where asked for."""
 
 REAL, PLAIN, RARE = SHOWN_BY = ("real", "plain", "rare")
 """What shows an effect, the worst first (`harness.comparison.text_facts`): a value of the data set

@@ -29,6 +29,7 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         "title": "a value such as -0 is refused under `minimum`",
         "class_": "bug",
         "departure": "",
+        "effect": "lost_value",
         "cases": cases,
         "judged": 10,
         "share": Interval(cases / 10, 0.1, 0.6, "resampled"),

@@ -95,11 +95,11 @@ class Book:
         return number
 
     def instance_verdict(
-        self, kind: str, engine: str, instance: int, consumed: int, token: int = -1
+        self, kind: str, engine: str, instance: int, consumed: int, token: int = -1, **others: Any
     ) -> None:
         """A verdict about an engine that consumed so many tokens, and was then shown `token`."""
         about = {"instance": instance, "consumed": consumed, "token": token}
-        self._add("instance_verdicts", kind=kind, engine=engine, **about)
+        self._add("instance_verdicts", kind=kind, engine=engine, **about, **others)
 
     def _add(self, table: str, **values: Any) -> None:
         self.rows.add(table, **{**blank(table), "case": self.name, **values})

@@ -22,10 +22,10 @@ from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, ERRORS, LEGAL, REJECTIONS, WALK
+from harness.verdict_kinds import CLASSES, EFFECTS, ERRORS, LEGAL, REJECTIONS, WALK
 
 _LEVELS = (
-    ("engine", "kind", "class", "departure", "keyword", "category", "detail", "byte"),
+    ("engine", "kind", "class", "departure", "effect", "keyword", "category", "detail", "byte"),
     ("case",),
     ("schema_pointer", "instance_pointer"),
 )
@@ -47,9 +47,10 @@ class ErrorRows:
     """The errors of a run, of all kinds of evidence, shape ``(n,)`` each.
 
     `evidence` are indices into `EVIDENCE`, `row` that in its table; `class_` codes into
-    `harness.verdict_kinds.CLASSES`, `severity` into `harness.analysis.stored.WORST_FIRST`;
-    `engine` and `case` numbers in the run. `groups` has at each level the group that a verdict is
-    in, and `rank` the order in which verdicts of a group are drawn.
+    `harness.verdict_kinds.CLASSES`, `effect` into its `EFFECTS`, `severity` into
+    `harness.analysis.stored.WORST_FIRST`; `engine` and `case` numbers in the run. `groups` has at
+    each level the group that a verdict is in, and `rank` the order in which verdicts of a group are
+    drawn.
     """
 
     evidence: npt.NDArray[np.int8]
@@ -58,6 +59,7 @@ class ErrorRows:
     engine: Codes
     case: Codes
     severity: npt.NDArray[np.int8]
+    effect: npt.NDArray[np.int8]
     groups: Sequence[Codes]
     rank: npt.NDArray[np.uint64]
 
@@ -88,6 +90,7 @@ def read_verdicts(
         """SELECT list_position($2, evidence::VARCHAR) - 1 AS evidence, row,
             list_position($3, class::VARCHAR) - 1 AS class_, engine::BIGINT AS engine_row,
             case_row::BIGINT AS "case", least(enum_code(shown_by), 2)::TINYINT AS severity,
+            (list_position($5, effect::VARCHAR) - 1)::TINYINT AS effect,
             token::BIGINT AS token, kind IN $1 AS rejected, engine + 1 AS engine,
             enum_code(kind) AS kind, enum_code(class) AS class, enum_code(departure) AS departure,
             enum_code(keyword) AS keyword, if(kind IN $1, enum_code(category), 0) AS category,
@@ -99,6 +102,7 @@ def read_verdicts(
         list(EVIDENCE),
         list(CLASSES),
         [name for name in ERRORS if name not in LEGAL],
+        list(EFFECTS),
     )
     evidence, row = found["evidence"].astype(np.int8), found["row"]
     offsets = run.table(VERDICT_TABLES[WALK], ["refused_at"])["refused_at"].to_numpy()
@@ -119,7 +123,7 @@ def read_verdicts(
     sort, bit = evidence.astype(np.uint64), np.uint64(1)
     rank = (row.astype(np.uint64) << bit) + (sort & bit) + (sort >> bit << np.uint64(62)) + key
     engine, case, severity = (found[name] for name in ("engine_row", "case", "severity"))
-    about = (found["class_"], engine, case, severity)
+    about = (found["class_"], engine, case, severity, found["effect"])
     return ErrorRows(evidence, row, *about, groups, mixed(rank))
 
 

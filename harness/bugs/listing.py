@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from packaging.version import InvalidVersion, Version
@@ -25,9 +25,32 @@ from harness.engines.specs import read_spec
 from harness.errors import InputError
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.runs.directory import RunDirectory
-from harness.verdict_kinds import BUG
+from harness.verdict_kinds import (
+    BUG,
+    FORMAT_ONLY,
+    INVALID_VALUE,
+    LEAKS,
+    LOSSES,
+    LOST_VALUE,
+    NOT_JSON,
+    SPELLING,
+    TRAP,
+    TRAPS,
+    UNCLEAR,
+)
 
 STATES = ("open", "closed", "fixed")
+_ORDER: Final = ((*LEAKS, *LOSSES), TRAPS, (FORMAT_ONLY, NOT_JSON, ""))
+"""Effects in the order in which bugs are listed; all others come last."""
+_MEANINGS: Final[Mapping[str, str]] = {
+    INVALID_VALUE: "an invalid value is let through",
+    FORMAT_ONLY: "a value that nothing but format forbids is let through",
+    NOT_JSON: "a text that is no JSON is let through",
+    LOST_VALUE: "a valid value cannot be written in any usual spelling",
+    TRAP: "a valid value that can be written cannot be after what the engine allowed first",
+    SPELLING: "a valid value can be written in another spelling alone",
+    UNCLEAR: "whether a valid value can be written is not clear",
+}
 
 
 @dataclass(frozen=True)
@@ -109,6 +132,12 @@ class Bug(ShrunkVerdict):
         return next((name for name in WORST_FIRST if self.severities.get(name)), WORST_FIRST[-1])
 
     @property
+    def effect_in_words(self) -> str:
+        """What it costs a user, in words; empty where that is not known."""
+        meaning = _MEANINGS.get(self.effect, "")
+        return meaning and f"{self.effect.replace('_', ' ')}: {meaning}"
+
+    @property
     def since(self) -> str:
         """The oldest version of the run with it; empty where the run has one version."""
         met = [version for version, is_met in self.versions.items() if is_met]
@@ -126,8 +155,11 @@ class Bug(ShrunkVerdict):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Bugs that a model meets first, then those in most schemas."""
-        return (WORST_FIRST.index(self.severity), -self.cases, -self.verdicts, self.id)
+        """Leaks and losses, then traps; those that a real value shows, then by share of schemas."""
+        effect = next((at for at, some in enumerate(_ORDER) if self.effect in some), len(_ORDER))
+        severity = WORST_FIRST.index(self.severity)
+        share = self.cases / max(self.judged, 1)
+        return (effect, severity > 0, -share, severity, -self.verdicts, self.id)
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
@@ -138,6 +170,7 @@ class Bug(ShrunkVerdict):
             "kind": self.error.kind,
             "class": self.class_,
             "departure": self.departure,
+            "effect": self.effect,
             "title": self.title,
             "schema": self.error.parsed,
             "text": self.error.readable_text,
@@ -162,7 +195,7 @@ class Bug(ShrunkVerdict):
 
 @dataclass(frozen=True)
 class BugList:
-    """All bugs of a run, those that a model meets first, then those in most schemas.
+    """All bugs of a run, those first that cost a value; see `Bug.order`.
 
     Of `verdicts` that were looked at `unexplained` are none of these bugs, by the reason; of
     `sampled` that were shrunk to a bug `misattributed` have a keyword that the smallest schema has
@@ -208,14 +241,20 @@ def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:
 
 
 def known_bugs(
-    run: RunDirectory, catalogue: Catalogue, rule: Classify | None = None
+    run: RunDirectory,
+    catalogue: Catalogue,
+    rule: Classify | None = None,
+    *,
+    spellings: bool = False,
 ) -> BugList | None:
     """The bugs of a run as far as a search found them; None where none came to anything yet.
 
     The run may be unfinished; `rule` gives verdicts the classes of the catalogue, where they are
     known already.
     """
-    result = known(run, catalogue, classes=(BUG,), rule=rule) if run.finished else None
+    if not run.finished:
+        return None
+    result = known(run, catalogue, classes=(BUG,), rule=rule, spellings=spellings)
     if result is None or (result.explanation.wanted and not result.samples):
         return None
     return bug_list(run, result)

@@ -35,6 +35,7 @@ def print_bug(bug: Bug) -> None:
     where = IN_FULL[bug.severity]
     lines = [
         bug.title,
+        *filter(None, [bug.effect_in_words]),
         f"schema  {bug.error.schema}",
         f"text    {marked(bug)}",
         f"{met}, {where}; {bug.verdicts:,} verdicts, such as {bug.verdict}",

@@ -24,7 +24,7 @@ from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ERRORS
 
-FORMAT: Final = 9
+FORMAT: Final = 10
 """Raised whenever the same verdict may shrink to another case."""
 FILE: Final = "bugs.jsonl"
 _TYPES: Final = {"str": str, "int": int, "bytes": bytes}
@@ -38,7 +38,8 @@ class ShrunkVerdict:
     """What became of one verdict, which was `attributed` to a keyword: its smallest case `error`.
 
     Where there is none there is a `reason`. `at` is the byte of its text at which the error is, -1
-    where that is not known; `keyword` is broken or in force there. `others` is what it counts
+    where that is not known; `keyword` is broken or in force there; `effect` is the verdict's, and
+    the smallest case has it, too. `others` is what it counts
     as in each other engine that makes the error, by spec; None where they were not asked.
     """
 
@@ -50,6 +51,7 @@ class ShrunkVerdict:
     keyword: str = ""
     class_: str = ""
     departure: str = ""
+    effect: str = ""
     reason: str = ""
     attempts: int = 0
     others: Mapping[str, str] | None = None

@@ -44,6 +44,7 @@ except Exception as problem:
     print(f"cannot run: {problem!r}; it needs: {INSTALL}")
     sys.exit(2)
 print("schema ", repr(SCHEMA))
+print("effect ", EFFECT or "not known")
 """
 
 _ALLOWED: Final = '''def run():
@@ -147,6 +148,7 @@ def script(bug: Bug) -> str:
         "TITLE": bug.title,
         "ENGINE": f"{name} {bug.version}",
         "INSTALL": install(bug),
+        "EFFECT": bug.effect_in_words,
         "RULE": _MASK_RULE if mismatch else section(bug.keyword),
         "SCHEMA": bug.error.schema,
         "TEXT": bug.error.text,
@@ -198,6 +200,7 @@ def report(bug: Bug) -> str:
             "",
             *_what_happens(bug),
             "",
+            *([f"Effect: {bug.effect_in_words}.", ""] if bug.effect_in_words else []),
             f"Met in {bug.cases} of {bug.judged} schemas. The script beside this text needs the",
             "engine alone; it ends with 1 while the bug is there, and with 0 when it is gone.",
             "",

@@ -27,7 +27,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness_reader import named, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, vocabulary_at_hand, vocabulary_of
-from harness.verdict_kinds import CLASSES
+from harness.verdict_kinds import CLASSES, EFFECTS, SPELLINGS
 
 _Work = Callable[[Shrinker, Callable[[], bool]], ShrunkVerdict]
 """What is done with a shrinker until it is to stop."""
@@ -53,11 +53,13 @@ def search(
     progress: Callable[[int, int, int], None],
     seconds: float | None = None,
     rule: Classify | None = None,
+    spellings: bool = False,
 ) -> SearchResult:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
-    After `seconds` nothing more is begun. `progress` is given how many verdicts were shrunk, how
-    many more are known to be wanted, and bugs so far. `rule` gives verdicts the classes of the
+    Errors that are not shown to cost a value are left out unless `spellings` are asked for. After
+    `seconds` nothing more is begun. `progress` is given how many verdicts were shrunk, how many
+    more are known to be wanted, and bugs so far. `rule` gives verdicts the classes of the
     catalogue, where they are known already.
 
     Raises:
@@ -65,7 +67,7 @@ def search(
     """
     ends = None if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed)
+    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed, spellings)
     file = SampleFile(run, catalogue, seed)
     samples, seed_before = file.read()
     began = len(samples)
@@ -106,6 +108,7 @@ def known(
     *,
     classes: Sequence[str],
     rule: Classify | None = None,
+    spellings: bool = False,
 ) -> SearchResult | None:
     """What a search found so far; nothing is started, shrunk or written; see `search`.
 
@@ -118,7 +121,7 @@ def known(
     vocabulary = None if seed is None else vocabulary_at_hand(run)
     if vocabulary is None or seed is None:
         return None
-    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed)
+    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed, spellings)
     return SearchResult(verdicts, among, explain(verdicts, samples, among), samples)
 
 
@@ -140,12 +143,15 @@ def _read(
     vocabulary: Vocabulary,
     classes: Sequence[str],
     seed: int,
+    spellings: bool,
 ) -> tuple[ErrorRows, npt.NDArray[np.int64]]:
-    """The errors of a run, and which of them are of some classes."""
+    """The errors of a run, and which of them are looked at; see `search`."""
     rule = rule or (lambda run, evidence: classify(catalogue, run, evidence, vocabulary))
     verdicts = read_verdicts(run, rule, vocabulary, seed)
-    wanted = [CLASSES.index(name) for name in classes]
-    return verdicts, np.flatnonzero(np.isin(verdicts.class_, wanted))
+    wanted = np.isin(verdicts.class_, [CLASSES.index(name) for name in classes])
+    if not spellings:
+        wanted &= ~np.isin(verdicts.effect, [EFFECTS.index(name) for name in SPELLINGS])
+    return verdicts, np.flatnonzero(wanted)
 
 
 class _Pool:
@@ -188,7 +194,7 @@ class _Pool:
         def work(sample: ShrunkVerdict) -> _Work:
             assert sample.error is not None
             error = sample.error
-            return lambda shrinker, _: replace(sample, others=shrinker.others(error))
+            return lambda shrinker, _: replace(sample, others=shrinker.others(error, sample.effect))
 
         yield from self._done([work(sample) for sample in samples], ends)
 

@@ -27,6 +27,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
+from harness.verdict_kinds import UNCLEAR
 
 _OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_consume_mismatch")
 _BATCH = 24
@@ -52,17 +53,29 @@ class Shrunk:
 
 
 def shrink(
-    trial: Trial, case: ErrorCase, symptom: Symptom, stopped: Callable[[], bool] = lambda: False
+    trial: Trial,
+    case: ErrorCase,
+    symptom: Symptom,
+    stopped: Callable[[], bool] = lambda: False,
+    effect: str = "",
 ) -> Shrunk:
-    """The smallest case with the same error; once `stopped` says so nothing more is tried."""
-    return _Reduction(trial, case, symptom, stopped).run()
+    """The smallest case with the same error, and the same effect where that is given.
+
+    Once `stopped` says so nothing more is tried.
+    """
+    return _Reduction(trial, case, symptom, stopped, effect).run()
 
 
 class _Reduction:
     def __init__(
-        self, trial: Trial, case: ErrorCase, symptom: Symptom, stopped: Callable[[], bool]
+        self,
+        trial: Trial,
+        case: ErrorCase,
+        symptom: Symptom,
+        stopped: Callable[[], bool],
+        effect: str,
     ) -> None:
-        self._trial, self._stopped = trial, stopped
+        self._trial, self._stopped, self._effect = trial, stopped, effect
         self._best, self._symptom = case, symptom
         self._attempted: set[tuple[object, ...]] = set()
         self._failures = trial.failures + MOST_FAILURES
@@ -104,7 +117,9 @@ class _Reduction:
             if not self._goes_on:
                 return False
             for case, symptom in zip(batch, self._trial.reproduce_all(batch), strict=True):
-                if symptom is not None and symptom.is_still(self._symptom):
+                if symptom is None or not symptom.is_still(self._symptom):
+                    continue
+                if not self._effect or self._trial.effect(case, symptom) == self._effect:
                     self._best, self._symptom = case, symptom
                     return True
         return False
@@ -176,10 +191,11 @@ class Shrinker:
     ) -> ShrunkVerdict:
         """What becomes of one verdict under the JSON text of its schema.
 
-        By itself it must count as `class_`, too, if that is given. Once `stopped` says so, what
-        comes back is of no use.
+        By itself it must have its effect, and count as `class_`, if that is given. Once `stopped`
+        says so, what comes back is of no use.
         """
-        sample = ShrunkVerdict(witness.name, witness.case, witness.keyword)
+        effect = witness.effect
+        sample = ShrunkVerdict(witness.name, witness.case, witness.keyword, effect=effect)
         if witness.kind not in KINDS or witness.reason == NO_END:
             return replace(sample, reason="such errors need a search to be shown")
         whole = self._case(witness, schema)
@@ -193,23 +209,32 @@ class Shrinker:
                     symptom = trial.reproduce(start)
                     if symptom is None or not self._is_there(case, witness, symptom):
                         continue
-                    if class_ in ("", symptom.class_):
-                        return _shrunk(sample, shrink(trial, start, symptom, stopped))
-                    counted = symptom.class_
+                    if class_ not in ("", symptom.class_):
+                        counted = symptom.class_
+                        continue
+                    same = effect if effect != UNCLEAR else ""
+                    shown = trial.effect(start, symptom) if same else ""
+                    if shown == same:
+                        return _shrunk(sample, shrink(trial, start, symptom, stopped, same))
+                    reason = f"by itself its effect is {shown.replace('_', ' ')}"
                 if counted:  # not by its token: its bytes show it
                     return replace(sample, reason=f"by itself it counts as {counted}")
                 if trial.failures > failures:
                     reason = "the engine takes too long with the schema, or fails"
         return replace(sample, reason=reason)
 
-    def others(self, error: ErrorCase) -> dict[str, str]:
-        """What an error counts as in each other engine that makes it on the same case."""
+    def others(self, error: ErrorCase, effect: str) -> dict[str, str]:
+        """What an error counts as in each other engine that makes it on the same case.
+
+        An engine that takes another spelling of a value that is lost, say, makes another error.
+        """
         classes = {}
         for name in self._specs:
             if name != error.engine:
                 case = replace(error, engine=name)
                 with self._trial(case) as trial:
-                    if (symptom := trial.reproduce(case)) is not None:
+                    symptom = trial.reproduce(case)
+                    if symptom and effect in ("", UNCLEAR, trial.effect(case, symptom)):
                         classes[name] = symptom.class_
         return classes
 

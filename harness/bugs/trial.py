@@ -16,21 +16,37 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.text_edits import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
+from harness.comparison.effects import (
+    CaseEffects,
+    EffectColumns,
+    Rejected,
+    effect_of_acceptance,
+)
 from harness.comparison.fed_texts import FedText
+from harness.comparison.generated_instances import make
+from harness.comparison.text_facts import TextFacts
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Limits, Panel
-from harness.engines.requests import Probe
+from harness.engines.requests import Each, Follow, Probe
 from harness.engines.specs import EngineSpec
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
-from harness.inputs.cases import Case
+from harness.inputs.cases import STYLES, Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.jsontext.lexer import START, Mode, advance, place_of
 from harness.replay.repeat import same_engines
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
+from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
-from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, REJECTIONS, WRONG_BITS
+from harness.verdict_kinds import (
+    ACCEPTANCES,
+    BUG,
+    DEAD_END,
+    INSTANCE,
+    REJECTIONS,
+    WRONG_BITS,
+)
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
@@ -200,6 +216,42 @@ class Trial:
             and (probe.allowed == len(self.tokens(case))) == (case.kind in REJECTIONS)
             for case, ruling, probe in zip(cases, rulings, probed, strict=True)
         ]
+
+    def effect(self, case: ErrorCase, symptom: Symptom) -> str:
+        """What the error that a case shows costs a user, decided as for a run."""
+        schema = case.parsed
+        self._judge.open(case.schema)
+        if case.kind in ACCEPTANCES:
+            asserted = self._judge.formats == ASSERTION
+            without = self._judge.valid_without_formats if asserted else None
+            facts = TextFacts(case.schema, schema, without)
+            alone = facts.may_be_format(case.kind, symptom.keyword)
+            alone = alone and facts.format_alone([case.text])[0]
+            reason = "not_json" if symptom.keyword == "json" else ""
+            return effect_of_acceptance(case.kind, reason, format_alone=alone).name
+        sizes, spelled = list(map(len, self.vocabulary.tokens)), self.vocabulary.spelled
+        effects = CaseEffects(
+            schema, self._judge, list, sizes, spelled, self.vocabulary.eos, frozenset()
+        )
+        columns, valid = EffectColumns(1), []
+        if case.kind in REJECTIONS:
+            at = symptom.at if symptom.at >= 0 else len(case.text)
+            at = case.token_at if case.token else at
+            effects.add(Rejected(0, case.text, tuple(case.text[:at]), at, at), columns, 0)
+        elif case.kind == DEAD_END:
+            effects.add(Rejected(0), columns, 0)
+            made = make(self._judge, schema, [], STYLES["compact"])
+            valid = [one.text for one in made.valid]
+        effects.decide(lambda asks: self._follow(case.schema, asks), (), valid)
+        return columns.effect[0]
+
+    def _follow(self, schema: str, asks: Mapping[int, Follow]) -> Mapping[int, Each]:
+        """How far the engine takes texts under a schema; nothing where it fails."""
+        answers: dict[int, Any] = self._panel.ask(asks) if self.compiles(schema) else {}
+        if any(isinstance(answer, Failure) for answer in answers.values()):
+            self._schema, self.failures = None, self.failures + 1
+            return {}
+        return answers
 
     def compiles(self, schema: str) -> bool:
         """Whether the engine compiles a schema."""

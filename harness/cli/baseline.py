@@ -43,10 +43,16 @@ class BaselineCheck:
         writes="file",
     )
 
+    spellings: bool = option(
+        False,
+        "Also shrink errors that are not shown to cost a value, and compare them with a baseline.",
+        heading=RESULT,
+    )
+
     @property
     def asked(self) -> bool:
         """Whether there is anything to do."""
-        return self != NO_BASELINE
+        return bool(self.baseline or self.write_baseline or self.junit or self.summary)
 
     def read(self) -> Baseline | None:
         """The baseline, if one is named; to be read before anything is run."""
@@ -65,7 +71,7 @@ class BaselineCheck:
                 "a baseline needs all bugs of a finished run", "the same command goes on"
             )
         known = self.read()
-        outcomes = outcomes_of(StoredRun(run, rule))
+        outcomes = outcomes_of(StoredRun(run, rule), spellings=self.spellings)
         diff = against(known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
         _write(self.junit, lambda: text.baseline_junit(diff, outcomes))
         _write(self.summary, lambda: text.baseline_markdown(diff))

@@ -221,7 +221,9 @@ def compare(
         return known[run.path]
 
     pairs = sides(old, new, asked.first, asked.second)
-    found = [versions.compare(*pair, bugs_of, catalogue) for pair in pairs]
+    found = [
+        versions.compare(*pair, bugs_of, catalogue, spellings=search.spellings) for pair in pairs
+    ]
     if json.as_json:
         print_json(versions.as_json(found))
     elif asked.markdown:

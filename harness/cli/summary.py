@@ -56,17 +56,17 @@ def end_run(
 
     summary = RunSummary(run, load_catalogue(), fail_on)
     interrupted = False
-    seconds = None if baseline.asked else budget.seconds
+    seconds, spellings = None if baseline.asked else budget.seconds, baseline.spellings
     if seconds != 0 and run.finished:
         try:
             with interrupts.heeded():
-                summary.search(seconds, lanes)
+                summary.search(seconds, lanes, spellings=spellings)
         except KeyboardInterrupt:
             interrupted = True
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
             tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
     with contextlib.suppress(MaskcourtError):
-        summary.look_up()
+        summary.look_up(spellings=spellings)
     failed = summary.show(as_json=as_json, in_short=True)
     if interrupted:
         raise KeyboardInterrupt
@@ -98,19 +98,20 @@ class RunSummary:
         self._counts = summary(run, self.rule)
         self.bugs: BugList | None = None
 
-    def search(self, seconds: float | None, lanes: int | None) -> None:
+    def search(self, seconds: float | None, lanes: int | None, *, spellings: bool) -> None:
         """Look for the bugs; nothing is begun after some `seconds`, if there are any."""
         from harness.execution.lanes import default_lanes
 
         room = default_lanes(1)
         how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room)}
-        find_bugs(self._run, self._catalogue, **how, seconds=seconds, rule=self.rule)
+        how |= {"seconds": seconds, "rule": self.rule, "spellings": spellings}
+        find_bugs(self._run, self._catalogue, **how)
 
-    def look_up(self) -> None:
+    def look_up(self, *, spellings: bool = False) -> None:
         """Take what a search found so far."""
         from harness.bugs.listing import known_bugs
 
-        self.bugs = known_bugs(self._run, self._catalogue, self.rule)
+        self.bugs = known_bugs(self._run, self._catalogue, self.rule, spellings=spellings)
 
     def show(self, *, as_json: bool, in_short: bool = False) -> bool:
         """Print it, in full or in short; whether an engine has a bug that is to be failed on."""

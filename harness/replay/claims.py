@@ -32,6 +32,8 @@ class Repetition:
     closed: Mapping[Trace, bool | str]
     """For dead ends without an empty mask, whether no way from there leads to an end."""
     rulings: Mapping[bytes, rulings.Ruling]
+    spellings: Mapping[Witness, Trace]
+    """Of verdicts with a text of the same value that the engine takes: what it follows there."""
 
 
 def traces(one: Witness) -> list[Trace]:
@@ -64,7 +66,7 @@ def difference(one: Witness, repetition: Repetition, vocabulary: Vocabulary) -> 
             wrong = wrong or f"the mask of {one.engine} is not empty there"
         elif one.kind == "unbounded_repetition":
             wrong = wrong or _not_endless(one, vocabulary)
-    return wrong or _other_ruling(one, repetition)
+    return wrong or _other_ruling(one, repetition) or _not_spelled(one, repetition)
 
 
 def _probed(one: Witness, repetition: Repetition, which: int = 0) -> Probed:
@@ -78,6 +80,21 @@ def _not_whole(one: Witness, repetition: Repetition) -> str:
     engine, tokens = traces(one)[0]
     allowed = _probed(one, repetition).allowed
     return "" if allowed == len(tokens) else f"{engine} allows {allowed} of {len(tokens)} tokens"
+
+
+def _not_spelled(one: Witness, repetition: Repetition) -> str:
+    """Whether the engine takes the spelling that proves the effect."""
+    if (trace := repetition.spellings.get(one)) is None:
+        return ""
+    probed, count = repetition.probed[trace], len(trace[1])
+    if isinstance(probed, str):
+        return f"{one.engine} {probed}"
+    allowed = probed.allowed
+    return (
+        ""
+        if allowed == count
+        else f"{one.engine} allows {allowed} of {count} tokens of the spelling"
+    )
 
 
 def _not_rejected(one: Witness, repetition: Repetition) -> str:

@@ -32,7 +32,10 @@ SHOWN = 50
 
 _BEGIN = '{\n  "verdicts": ['
 
-_ATTRIBUTION = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
+_ATTRIBUTION = (
+    *("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located"),
+    *("spellings_asked", "shown_by"),
+)
 
 
 def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
@@ -76,7 +79,8 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     """All that is needed to repeat the one verdict of `choice` elsewhere, as a JSON object.
 
     ``schema`` is a JSON text; ``consumed``, ``token`` and ``completion`` each have ``ids``,
-    ``text`` and ``hex``, the bytes; ``text`` is the whole text without the end of sequence;
+    ``text`` and ``hex``, the bytes; ``text`` is the whole text without the end of sequence,
+    ``spelling`` the one of the same value that the engine takes;
     ``allowed_by`` and ``forbidden_by`` are engines, at the token; ``accepter`` allows the
     completion (``json`` is the challenger); ``validators`` is None where the verdict rests on no
     text, and else as `harness.validators.judge.Judge.opinions` gives it.
@@ -105,6 +109,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
         "completion": _tokens(one.completion, vocabulary),
         "text": _readable(one.text),
         "hex": one.text.hex(),
+        "spelling": _readable(one.spelling),
         "allowed_by": allowed,
         "forbidden_by": forbidden,
         "accepter": one.accepter,
@@ -125,6 +130,7 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"case {witness['case']}, {source} {witness[source]}, position {witness['position']}{place}"
     )
+    yield from _effect(witness)
     yield from _attribution(witness["why"])
     written, token = witness["consumed"]["text"], witness["token"]
     name = printable(token["text"])
@@ -195,6 +201,18 @@ def _laid_out(schema: str) -> str:
         return json.dumps(json.loads(schema), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return schema
+
+
+def _effect(witness: Mapping[str, Any]) -> Iterator[str]:
+    effect, why = witness["effect"], witness["why"]
+    if not effect:
+        return
+    by = f", shown by a {why['shown_by']} value" if why["shown_by"] else ""
+    yield f"effect: {effect.replace('_', ' ')}{by}"
+    if asked := why["spellings_asked"]:
+        yield f"  refused: {asked:,} usual spellings"
+    if witness["spelling"]:
+        yield f"  taken: {printable(witness['spelling'])}"
 
 
 def _attribution(found: Mapping[str, Any]) -> Iterator[str]:

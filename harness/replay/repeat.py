@@ -22,14 +22,16 @@ from harness.engines.requests import EngineMetadata, Exhaust, Goto, Probe
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
+from harness.inputs.canonical_tokens import Canonical
 from harness.protocol import EngineInfo
 from harness.replay.claims import Repetition, Trace, difference, searches, traces
 from harness.replay.witness import Witness
-from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
+from harness.replay.witness_reader import CaseWitnesses, Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Unjudgeable
+from harness.verdict_kinds import SPELLING
 from harness.workers import wire
 from harness.workers.commands import A, Request
 from harness.workers.outcomes import Compiled, Failure
@@ -96,16 +98,16 @@ def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]
 
 def repeat(lane: Lane, cases: Iterable[CaseWitnesses]) -> Iterator[Replayed]:
     """Repeat verdicts on a lane whose engines are up."""
+    canonical = Canonical.of(lane.vocabulary)
     for case in cases:
-        yield from _Again(lane, case).replayed()
+        yield from _Again(lane, case, canonical).replayed()
 
 
 class _Again:
     """The verdicts of one case, repeated."""
 
-    def __init__(self, lane: Lane, case: CaseWitnesses) -> None:
-        self._lane = lane
-        self._case = case
+    def __init__(self, lane: Lane, case: CaseWitnesses, canonical: Canonical | None) -> None:
+        self._lane, self._case, self._canonical = lane, case, canonical
         self._numbers = {spec.name: number for number, spec in enumerate(lane.panel.specs)}
         self._broken: dict[str, str] = {}
         """Why an engine cannot be asked, by engine; empty where it has compiled the schema."""
@@ -124,7 +126,9 @@ class _Again:
 
     def _repeated(self, batch: Sequence[Witness]) -> Repetition:
         """Ask engines and validators all that must be known about some verdicts."""
+        spellings = {one: self._spelling(one) for one in batch if one.spelling}
         wanted = dict.fromkeys(trace for one in batch for trace in traces(one))
+        wanted |= dict.fromkeys(spellings.values())
         self._compile({engine for one in batch for engine, _ in (*traces(one), *searches(one))})
         probed: dict[Trace, Probed | str] = {}
         for engine, of_engine in itertools.groupby(sorted(wanted), key=lambda trace: trace[0]):
@@ -138,7 +142,15 @@ class _Again:
         closed = {trace: self._closed(*trace) for one in batch for trace in searches(one)}
         texts = list(dict.fromkeys(one.text for one in batch if one.claim.ruling is not None))
         rulings = self._lane.judge.judge(texts) if self._refusal is None else []
-        return Repetition(probed, closed, dict(zip(texts, rulings, strict=False)))
+        return Repetition(probed, closed, dict(zip(texts, rulings, strict=False)), spellings)
+
+    def _spelling(self, one: Witness) -> Trace:
+        """The text that proves the effect, after the consumed tokens or from the start."""
+        vocabulary, before = self._lane.vocabulary, one.before if one.effect == SPELLING else ()
+        rest = one.spelling[len(spelled(vocabulary, before)) :]
+        known = None if self._canonical is None else self._canonical.tokens(rest)
+        tokens = vocabulary.encode_greedy(rest) if known is None else known
+        return one.engine, (*before, *tokens, vocabulary.eos)
 
     def _compile(self, engines: Iterable[str]) -> None:
         """Compile the schema in engines that have not done so for this case."""

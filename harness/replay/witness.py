@@ -96,6 +96,10 @@ class Witness:
     """The whole text, without the end of sequence."""
     keyword: str = ""
     """The keyword that the verdict was attributed to."""
+    effect: str = ""
+    """What the error costs a user, one of `harness.verdict_kinds.EFFECTS`."""
+    spelling: bytes = b""
+    """The text of the same value, or of another where it is a dead end, that the engine takes."""
     at: int = -1
     """The byte of the token, or of a text that was fed, at which the error is; -1 if not known."""
 
@@ -133,6 +137,7 @@ class Witness:
             "verdict": self.name,
             "evidence": self.evidence,
             "kind": self.kind,
+            "effect": self.effect,
             "engine": self.engine,
             "case": self.case,
             self.evidence: self.place,
@@ -140,7 +145,9 @@ class Witness:
         }
 
     def __str__(self) -> str:
-        what = f"{self.name}: {self.kind.replace('_', ' ')} by {self.engine}, case {self.case}"
+        effect = f" ({self.effect.replace('_', ' ')})" if self.effect else ""
+        kind = self.kind.replace("_", " ") + effect
+        what = f"{self.name}: {kind} by {self.engine}, case {self.case}"
         where = f"position {len(self.before)}, token {self.token}"
         if self.evidence != WALK:
             where = f"{self.evidence} {self.place}, {where}"

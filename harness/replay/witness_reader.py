@@ -22,7 +22,7 @@ from harness.runs.reader import ROW, RowNumbers, RunReader, TableCursor, by_case
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
 from harness.verdict_kinds import WALK
 
-_ABOUT = ("case", "engine", "kind", "reason", "token", "keyword")
+_ABOUT = ("case", "engine", "kind", "reason", "token", "keyword", "effect", "spelling")
 
 _SLICE = 2048
 """Verdicts of one case that are made into witnesses at a time."""
@@ -214,8 +214,9 @@ def _of_texts(reader: RunReader, evidence: str) -> Made:
 def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Witness:
     about = (row[ROW], row["case"], row[evidence], row["engine"], row["kind"], row["reason"])
     at = row["refused_at" if evidence == WALK else "offset"]
-    rest = (row.get("accepter", ""), *tokens_and_text, row["keyword"] or "", at)
-    return Witness(evidence, *about, *rest)
+    named = {name: row[name] for name in ("keyword", "effect", "spelling")}
+    rest = (row.get("accepter", ""), *tokens_and_text)
+    return Witness(evidence, *about, *rest, at=at, **named)
 
 
 def _damaged(reader: RunReader, case: str, what: str) -> NoReturn:

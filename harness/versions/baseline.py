@@ -21,7 +21,7 @@ from harness.bugs.listing import Bug
 from harness.engines.specs import read_spec
 from harness.errors import InputError, UsageError
 from harness.printable import printable
-from harness.verdict_kinds import ERRORS
+from harness.verdict_kinds import BUG, ERRORS, LEGAL, SPELLINGS
 from harness.workers.outcomes import COMPILE_STATUSES
 
 CORRECT, REFUSED, WRONG, CRASH = "correct", "refused", "wrong", "crash"
@@ -150,10 +150,11 @@ def against(
     return BaselineDiff(new, gone, tuple(changes[True]), tuple(changes[False]), unexplained)
 
 
-def outcomes_of(stored: StoredRun) -> Outcomes:
+def outcomes_of(stored: StoredRun, *, spellings: bool = False) -> Outcomes:
     """What became of each case in each engine of a run.
 
-    Cases that the validators cannot judge have no outcome.
+    Cases that the validators cannot judge have no outcome; errors that are not shown to cost a
+    value count where `spellings` are asked for.
     """
     cases = stored.run.table("cases", ["case", "status"]).to_pylist()
     judgeable = {row["case"] for row in cases if row["status"] != "set_aside"}
@@ -169,8 +170,9 @@ def outcomes_of(stored: StoredRun) -> Outcomes:
             status = CRASH if outcome in _FAILED else REFUSED if outcome == _REFUSED else CORRECT
             worsen(row["engine"], row["case"], status)
     for row in stored.rows(
-        "SELECT DISTINCT engine, case_row FROM verdicts WHERE class = 'bug' AND kind IN $1",
-        list(ERRORS),
+        """SELECT DISTINCT engine, case_row FROM verdicts
+        WHERE class = $1 AND kind IN $2 AND effect NOT IN $3""",
+        *(BUG, [name for name in ERRORS if name not in LEGAL], () if spellings else SPELLINGS),
     ):
         engine, case = stored.engines[row["engine"]], stored.cases[row["case_row"]]
         if (read_spec(engine).unversioned, case) in found:

@@ -18,7 +18,7 @@ from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
-from harness.verdict_kinds import BUG, WRONG_BITS
+from harness.verdict_kinds import BUG, SPELLING, SPELLINGS, WRONG_BITS
 
 NEW, FIXED, REMAINING, CANNOT_TELL = "new", "fixed", "remaining", "cannot_tell"
 STATUSES: Final = (NEW, FIXED, REMAINING, CANNOT_TELL)
@@ -41,13 +41,20 @@ class BugChange:
 def bug_change(bug: Bug, trial: Trial, version: str, *, is_new: bool) -> BugChange:
     """What became of a bug, by what the engine in the other `version` does with its smallest case.
 
-    It is fixed, or new, where that compiles the schema and treats the text as both validators do.
+    It is fixed, or new, where that compiles the schema and treats the text as both validators do,
+    or where it takes another spelling of a value that is lost here.
     """
     case = replace(bug.error, engine=trial.spec.name)
     with trial.with_token(case.token):
         if (symptom := trial.reproduce(case)) is not None:
-            counted = "" if symptom.class_ == BUG else f"counts as {symptom.class_} in {version}"
-            return BugChange(bug, REMAINING, counted)
+            reason = "" if symptom.class_ == BUG else f"counts as {symptom.class_} in {version}"
+            effect = trial.effect(case, symptom) if bug.effect not in ("", *SPELLINGS) else ""
+            if effect == SPELLING:
+                reason = f"{version} takes another spelling of the value"
+                return BugChange(bug, NEW if is_new else FIXED, reason)
+            if effect and effect != bug.effect:
+                reason = f"its effect is {effect.replace('_', ' ')} in {version}"
+            return BugChange(bug, REMAINING, reason)
         if not trial.compiles(case.schema):
             return BugChange(bug, CANNOT_TELL, f"{version} does not compile the schema")
         if case.kind not in WRONG_BITS or all(trial.are_right([case])):
@@ -65,7 +72,7 @@ def with_others(
     bugs = []
     with closing(Shrinker.of(run, specs, catalogue, vocabulary_of(run))) as shrinker:
         for bug in listed.bugs:
-            others = {**(bug.others or {}), **shrinker.others(bug.error)}
+            others = {**(bug.others or {}), **shrinker.others(bug.error, bug.effect)}
             bugs.append(replace(bug, others=others, shared=len(others) == engines - 1))
     return replace(listed, bugs=tuple(bugs))
 

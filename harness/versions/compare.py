@@ -7,7 +7,7 @@ a walk, and the same instance. Texts that the engines wrote themselves differ, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
@@ -27,7 +27,7 @@ from harness.runs.made_with import limits_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, MAIN_KINDS, REJECTIONS, WALK
+from harness.verdict_kinds import BUG, INSTANCE, LEAKS, LOSSES, SPELLINGS, TRAPS, WALK
 from harness.versions.bugs import STATUSES, BugChange, bug_change
 from harness.versions.sides import Side
 
@@ -38,7 +38,7 @@ _Key = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class RateChange:
-    """In how many schemas each version has bugs of a kind, of those judged in both.
+    """In how many schemas each version has a `kind` of bugs, say leaks, of those judged in both.
 
     Of samples there are the 95% interval of the shares' difference, new less old, and McNemar's
     exact p.
@@ -101,9 +101,17 @@ class Comparison:
 
 
 def compare(
-    old: Side, new: Side, bugs: Callable[[Side], BugList], catalogue: Catalogue
+    old: Side,
+    new: Side,
+    bugs: Callable[[Side], BugList],
+    catalogue: Catalogue,
+    *,
+    spellings: bool = False,
 ) -> Comparison:
     """Compare two versions of an engine; `bugs` gives the bugs of a side's run.
+
+    In how many schemas there are errors that are not shown to cost a value is only said where
+    `spellings` are asked for.
 
     Raises:
         MaskcourtError: An engine cannot be started as it was, or a run is damaged.
@@ -137,7 +145,7 @@ def compare(
         old,
         new,
         tuple(changes),
-        schema_changes(old, new, cache(partial(classify, catalogue))),
+        schema_changes(old, new, cache(partial(classify, catalogue)), _counted(spellings)),
         {name: timings(side.run)[side.engine] for name, side in (("old", old), ("new", new))},
         {name: listed.pending for name, listed in known.items()},
     )
@@ -163,7 +171,15 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
     }
 
 
-def schema_changes(old: Side, new: Side, classify: Classify) -> SchemaChanges:
+def _counted(spellings: bool) -> dict[str, Sequence[str]]:
+    """Effects by the names of what is counted."""
+    counted = {"leak": LEAKS, "loss": LOSSES, "trap": TRAPS}
+    return counted | ({"spelling": SPELLINGS} if spellings else {})
+
+
+def schema_changes(
+    old: Side, new: Side, classify: Classify, counted: Mapping[str, Sequence[str]]
+) -> SchemaChanges:
     """What became of the schemas that two sides have in common, by name and text."""
     before, after = (_rows(side, "cases", "case", "schema") for side in (old, new))
     texts = {row["case"]: row["schema"] for row in after}
@@ -175,7 +191,7 @@ def schema_changes(old: Side, new: Side, classify: Classify) -> SchemaChanges:
         {name: text for name, (a, b) in pairs.items() if (text := _failed(a)) and b[0] == COMPILED},
         {name: text for name, (a, b) in pairs.items() if (text := _failed(b)) and a[0] == COMPILED},
         dict(Counter((a[0], b[0]) for a, b in pairs.values())),
-        _rates(old, new, set(common), classify),
+        _rates(old, new, set(common), classify, counted),
     )
 
 
@@ -200,15 +216,21 @@ def _failed(outcome: tuple[str, str]) -> str:
     return "" if status == COMPILED else f"{status}: {first}" if first else status
 
 
-def _rates(old: Side, new: Side, common: set[str], classify: Classify) -> tuple[RateChange, ...]:
+def _rates(
+    old: Side,
+    new: Side,
+    common: set[str],
+    classify: Classify,
+    counted: Mapping[str, Sequence[str]],
+) -> tuple[RateChange, ...]:
     places = _places(old), _places(new)
     both = {unit for unit in {*places[0].values()} & {*places[1].values()} if unit[1] in common}
     schemas = len({case for _, case, *_ in both})
     sampled = is_sample(old.run) and is_sample(new.run)
     rates = []
-    for kind, kinds in zip(MAIN_KINDS.values(), (ACCEPTANCES, REJECTIONS), strict=True):
+    for kind, effects in counted.items():
         before, after = (
-            {unit[1] for key in _bugs(side, kinds, classify) if (unit := known.get(key)) in both}
+            {unit[1] for key in _bugs(side, effects, classify) if (unit := known.get(key)) in both}
             for side, known in zip((old, new), places, strict=True)
         )
         only_old, only_new = len(before - after), len(after - before)
@@ -243,14 +265,14 @@ def _places(side: Side) -> dict[_Key, _Key]:
     return found
 
 
-def _bugs(side: Side, kinds: tuple[str, ...], classify: Classify) -> set[_Key]:
-    """Where an engine has bugs of some kinds, as `_places` names it."""
+def _bugs(side: Side, effects: Sequence[str], classify: Classify) -> set[_Key]:
+    """Where an engine has bugs of some effects, as `_places` names it."""
     found: set[_Key] = set()
     for evidence, keys in ((WALK, ("walk", "position")), (INSTANCE, ("instance",))):
-        table = side.run.table(VERDICT_TABLES[evidence], ["engine", "kind", "case", *keys])
+        table = side.run.table(VERDICT_TABLES[evidence], ["engine", "effect", "case", *keys])
         wanted = pc.and_(
             pc.equal(table["engine"].cast(pa.string()), side.engine),
-            pc.is_in(table["kind"].cast(pa.string()), pa.array(kinds)),
+            pc.is_in(table["effect"].cast(pa.string()), pa.array(effects)),
         )
         classes = classify(side.run, evidence)["class"].cast(pa.string())
         table = table.filter(pc.and_(wanted, pc.equal(classes, BUG))).select(["case", *keys])

@@ -24,8 +24,10 @@ _HEADINGS: Final = {
     CANNOT_TELL: "Cannot be told",
 }
 _DOES: Final = {
-    "false_acceptance": "let invalid output through",
-    "false_rejection": "forbid valid output",
+    "leak": "let an invalid value through",
+    "loss": "lose a valid value",
+    "trap": "lead into a trap",
+    "spelling": "refuse a spelling alone",
 }
 _TIMES: Final = ("time_to_first_mask", "time_between_masks")
 """Of `harness.analysis.timing.MEASURES`."""
@@ -117,6 +119,8 @@ def _rate(rate: RateChange) -> str:
 
 def _bug(bug: Bug, about: str) -> Iterator[str]:
     yield f"- {code(bug.id)} {about}"
+    if bug.effect_in_words:
+        yield f"  - {bug.effect_in_words}"
     yield f"  - schema {code(bug.error.schema)}"
     yield f"  - text {code(_text(bug))}"
 
@@ -144,7 +148,10 @@ def baseline_verdict(diff: BaselineDiff) -> str:
 def baseline_lines(diff: BaselineDiff) -> list[str]:
     """The same in lines for a terminal, the reasons to fail first."""
     named = [(f"{read_spec(bug.engine).name} {bug.version}", bug) for bug in diff.new_bugs]
-    bugs = [f"new bug: {name} {bug.id} {bug.title}" for name, bug in named]
+    bugs = [
+        f"new bug: {name} {bug.id} {bug.title} ({bug.effect.replace('_', ' ') or bug.error.kind})"
+        for name, bug in named
+    ]
     changes = [
         f"{word}: {one.engine} {one.case}: {one.was} before, {one.now} now"
         for word, listed in (("worse", diff.worse), ("better", diff.better))
@@ -187,7 +194,7 @@ def baseline_junit(diff: BaselineDiff, outcomes: Outcomes) -> str:
     worse = {(one.engine, one.case): one for one in diff.worse}
     tests = []
     for bug in diff.new_bugs:
-        text = f"schema {bug.error.schema}\ntext {_text(bug)}"
+        text = f"{bug.effect_in_words}\nschema {bug.error.schema}\ntext {_text(bug)}"
         name = read_spec(bug.engine).unversioned
         tests.append((name, f"bug {bug.id}", FAILED, "bug", bug.title, text))
     for (engine, case), now in sorted(outcomes.items()):

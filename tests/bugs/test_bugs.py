@@ -11,12 +11,14 @@ import pytest
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
+from harness.bugs.scripts import script
 from harness.bugs.shrink import shrink
 from harness.bugs.trial import Trial
 from harness.classification.departures import load_catalogue
 from harness.cli.main import main
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
+from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, NOT_JSON, SPELLING
 from tests.buglists import bug
 from tests.command import STUDY, finished_run, maskcourt
 from tests.inprocess import InProcessJudge
@@ -86,6 +88,7 @@ def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_f
         ("false_rejection", '{"type": "integer"}', "0"),
         ("false_rejection", '{"type": "string"}', '"AAAA"'),
     }
+    assert {one["effect"] for one in of_fussy} == {LOST_VALUE}
     numbers, strings = (
         next(one for one in of_fussy if one["schema"] == {"type": type_})
         for type_ in ("integer", "string")
@@ -146,18 +149,18 @@ def test_what_cannot_be_done_is_said_in_a_line(run, arguments, problem, monkeypa
 
 
 ERRORS = [
-    ("xgrammar", "false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
-    ("xgrammar", "mask_consume_mismatch", {"type": "object", "properties": {"a": {"$ref": "#"}}},
-     b'{"a":{}}', b"{}"),
-    ("outlines", "false_acceptance", {"type": "integer", "minimum": 1}, b"0", b'"a"'),
-    ("llguidance", "false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
-    ("glrmask", "false_rejection", {"type": "integer"}, b"1.0", b"1"),
-    ("maskforge", "false_rejection", {"type": "integer"}, b"1.0", b"1"),
-    ("lm-format-enforcer", "false_rejection", {"type": "integer"}, b"1.0", b"1"),
-    ("formatron", "false_acceptance", {"type": "object", "properties": {"a": {"type": "null"}}},
-     b'{"a":}', b'{"a":1}'),
+    ("xgrammar", "false_rejection", SPELLING, {"type": "integer", "minimum": 0}, b"-0", b"1"),
+    ("xgrammar", "mask_consume_mismatch", "",
+     {"type": "object", "properties": {"a": {"$ref": "#"}}}, b'{"a":{}}', b"{}"),
+    ("outlines", "false_acceptance", INVALID_VALUE, {"type": "integer", "minimum": 1}, b"0", b'"a"'),
+    ("llguidance", "false_rejection", SPELLING, {"type": "integer", "minimum": 0}, b"-0", b"1"),
+    ("glrmask", "false_rejection", SPELLING, {"type": "integer"}, b"1.0", b"1"),
+    ("maskforge", "false_rejection", SPELLING, {"type": "integer"}, b"1.0", b"1"),
+    ("lm-format-enforcer", "false_rejection", SPELLING, {"type": "integer"}, b"1.0", b"1"),
+    ("formatron", "false_acceptance", NOT_JSON,
+     {"type": "object", "properties": {"a": {"type": "null"}}}, b'{"a":}', b'{"a":1}'),
 ]  # fmt: skip
-"""Of engines an error, and a text under the same schema that it treats rightly."""
+"""Of engines an error, its effect, and a text under the same schema that it treats rightly."""
 
 
 FORMS = [
@@ -191,12 +194,10 @@ def test_forms_of_one_error_are_one_bug(engine, kind, forms):
     assert len(found) == 1
 
 
-@pytest.mark.parametrize(("engine", "kind", "schema", "text", "mended"), ERRORS)
+@pytest.mark.parametrize(("engine", "kind", "effect", "schema", "text", "mended"), ERRORS)
 def test_a_script_shows_the_error_with_the_engine_alone(
-    engine, kind, schema, text, mended, tmp_path
+    engine, kind, effect, schema, text, mended, tmp_path
 ):
-    from harness.bugs.scripts import script
-
     (spec,) = provide_all(parse_specs([engine]))
     token = b"}}" if kind == "mask_consume_mismatch" else b""
     case = ErrorCase(engine, kind, json.dumps(schema), text, token, text.find(token or text))
@@ -204,7 +205,7 @@ def test_a_script_shows_the_error_with_the_engine_alone(
         trial.change(spec, token)
         shown = trial.reproduce(case)
         assert shown is not None
-        assert shown.class_ == "bug"
+        assert (shown.class_, trial.effect(case, shown)) == ("bug", effect)
     at = {"at": shown.at, "keyword": shown.keyword}
     found = bug(engine, version=trial.info.version, options={"config": "spec"}, error=case, **at)
     file = tmp_path / "bug.py"

@@ -23,7 +23,7 @@ def verdicts(groups, cases):
     rank = np.arange(size, dtype=np.uint64)
     zero = none.astype(np.int8)
     return ErrorRows(
-        zero, np.arange(size), none, none, case, zero, [first, second, second], rank,
+        zero, np.arange(size), none, none, case, zero, zero, [first, second, second], rank,
     )  # fmt: skip
 
 

@@ -36,7 +36,8 @@ def found(*rows, others=None):
     number = np.arange(len(rows))
     rank = number.astype(np.uint64)
     zero = none.astype(np.int8)
-    verdicts = ErrorRows(zero, number, none, engine, case, severity.astype(np.int8), [none], rank)
+    about = (engine, case, severity.astype(np.int8), zero)
+    verdicts = ErrorRows(zero, number, none, *about, [none], rank)
     samples = {}
     for at, (which, *_) in enumerate(rows):
         error = ErrorCase(f"mini@{VERSIONS[which]}", "false_acceptance", SCHEMA, b"0")

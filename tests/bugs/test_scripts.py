@@ -32,7 +32,18 @@ SCHEMAS = st.builds(
     NAMES, NAMES, st.sampled_from(["integer", "string", "object"]),
 )  # fmt: skip
 TEXTS = st.binary(max_size=12) | WORDS.map(lambda word: word.encode("utf-8", "surrogatepass"))
-DATA = ("TITLE", "ENGINE", "INSTALL", "RULE", "SCHEMA", "TEXT", "TOKEN", "TOKEN_AT", "VALID")
+DATA = (
+    "TITLE",
+    "ENGINE",
+    "INSTALL",
+    "EFFECT",
+    "RULE",
+    "SCHEMA",
+    "TEXT",
+    "TOKEN",
+    "TOKEN_AT",
+    "VALID",
+)
 KINDS = ("false_rejection", "false_acceptance", "never_stops", "stops_too_early")
 
 

@@ -85,6 +85,18 @@ def test_another_rule_is_another_bug():
     assert bug_id(one.case, one.symptom.at) != bug_id(other.case, other.symptom.at)
 
 
+def test_a_smaller_case_without_the_effect_is_not_taken():
+    class Loses(ForgetsMinimum):
+        def effect(self, case, _):
+            return "lost_value" if b"tea" in case.text else "spelling"
+
+    trial = Loses()
+    case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
+    found = shrink(trial, case, trial.reproduce(case), effect="lost_value")
+    assert b"tea" in found.case.text
+    assert len(found.case.text) < len(TEXT)
+
+
 def test_the_same_case_shrinks_to_the_same_one():
     assert shrunk()[0] == shrunk()[0]
 

@@ -122,11 +122,12 @@ def repeated(engine, before, text, times):
     return walked("unbounded_repetition", engine, before, text, text * (times - 1), end=False)
 
 
-def fed(kind, engine, text, consumed, token=-1):
+def fed(kind, engine, text, consumed, token=-1, **others):
     """What writes a verdict of an instance, and its engine."""
 
     def write(book):
-        book.instance_verdict(kind, engine.__name__, book.instance(text), consumed, token)
+        number = book.instance(text)
+        book.instance_verdict(kind, engine.__name__, number, consumed, token, **others)
 
     return write, [engine]
 
@@ -142,6 +143,9 @@ AGREES = "mask and consumption of ForbidsOne agree: the last token is forbidden"
 OPEN = "it is not so that no way of Enumerator there leads to an end"
 OTHER_REASON = "the text is invalid, but not because it is not json"
 OTHER_TEXT = "what is repeated is neither white space nor digits alone"
+
+NO_B = ("false_rejection", ForbidsOne, b'"ab"', 2, ord("b"))
+ALSO_C = {**FORBIDDEN, "enum": ["ab", "ac"]}
 
 REPEATED = [
     (accepted(b'y"'), EXTRA, ""),
@@ -189,6 +193,10 @@ REPEATED = [
     (fed("false_rejection", ForbidsOne, b'"ab"', 2, ord("b")), FORBIDDEN, ""),
     (fed("false_rejection", ForbidsOne, b'"ab"', 2, ord("b")), HONEST,
      "ForbidsOne allows 3 tokens, not exactly 2"),
+    (fed(*NO_B, effect="spelling", spelling=b'"a\\u0062"'), FORBIDDEN,
+     "ForbidsOne allows 2 of 9 tokens of the spelling"),
+    (fed(*NO_B, effect="spelling", spelling=b'"ac"'), ALSO_C, ""),
+    (fed(*NO_B, effect="trap", spelling=b'"cd"'), FORBIDDEN, ""),
     (fed("never_stops", NeverStops, b'"ab"', 4, EOS), PLAIN, ""),
     (fed("mask_consume_mismatch", MaskLies, b'"ab"', 2, ord("b")), FORBIDDEN, ""),
 ]  # fmt: skip

@@ -22,7 +22,20 @@ def run(tmp_path_factory) -> RunDirectory:
     book._add("disputes", walk=0, position=2, dispute=1, accepters=0b101, rejecters=0b010, tokens=1)
     why = {"keyword": "enum", "schema_pointer": "/enum", "category": "string"}
     completion = book.completion(b'"')
-    book.verdict("false_rejection", "two:B", b'"a', b"b", completion, "one:A", dispute=1, **why)
+    book.verdict(
+        "false_rejection",
+        "two:B",
+        b'"a',
+        b"b",
+        completion,
+        "one:A",
+        dispute=1,
+        **why,
+        effect="spelling",
+        spelling=b'"a\\u0062"',
+        spellings_asked=3,
+        shown_by="plain",
+    )
     book.verdict("stops_too_early", "one:A", b'"a', EOS, dispute=-1)
     book.verdict("dead_end", "one:A", b'"', b"a", dispute=-1)
     book.instance_verdict("false_acceptance", "three:C", book.instance(b'"\xff\x1b'), 4)
@@ -83,6 +96,9 @@ class TestText:
         assert "forbidden by: two:B" in lines
         assert "completion of 2 tokens, which one:A allows:" in lines
         assert "validators: valid" in lines
+        effect = lines.index("effect: spelling, shown by a plain value")
+        refused, taken = lines[effect + 1 : effect + 3]
+        assert (refused, taken) == ("  refused: 3 usual spellings", '  taken: "a\\u0062"')
 
     def test_holds_nothing_that_a_terminal_obeys(self, run):
         text = "\n".join(readable(shown(run, "i0")))

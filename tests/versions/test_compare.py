@@ -12,7 +12,7 @@ import pytest
 
 from harness.bugs.trial import Symptom
 from harness.runs.directory import RunDirectory
-from harness.verdict_kinds import BUG
+from harness.verdict_kinds import BUG, LOST_VALUE, SPELLING, TRAP
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
 from harness.versions.sides import sides
 from tests.buglists import bug
@@ -29,23 +29,26 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("shows", "compiles", "right", "is_new", "becomes"),
+    ("shows", "effect", "compiles", "right", "is_new", "becomes"),
     [
-        (None, True, True, False, (FIXED, "")),
-        (None, True, True, True, (NEW, "")),
-        (BUG, True, False, True, (REMAINING, "")),
-        ("departure", True, False, False, (REMAINING, "counts as departure in 2.0")),
-        (None, False, False, True, (CANNOT_TELL, "2.0 does not compile the schema")),
-        (None, True, False, False, (CANNOT_TELL, "2.0 does something else with the text")),
+        (None, "", True, True, False, (FIXED, "")),
+        (None, "", True, True, True, (NEW, "")),
+        (BUG, LOST_VALUE, True, False, True, (REMAINING, "")),
+        (BUG, TRAP, True, False, True, (REMAINING, "its effect is trap in 2.0")),
+        (BUG, SPELLING, True, False, False, (FIXED, "2.0 takes another spelling of the value")),
+        ("departure", LOST_VALUE, True, False, False, (REMAINING, "counts as departure in 2.0")),
+        (None, "", False, False, True, (CANNOT_TELL, "2.0 does not compile the schema")),
+        (None, "", True, False, False, (CANNOT_TELL, "2.0 does something else with the text")),
     ],
 )
 def test_what_became_of_a_bug_is_what_the_other_version_does(
-    shows, compiles, right, is_new, becomes
+    shows, effect, compiles, right, is_new, becomes
 ):
     trial = SimpleNamespace(
         spec=SimpleNamespace(name="a@2.0"),
         with_token=nullcontext,
         reproduce=lambda _: shows and Symptom(0, shows, "", ""),
+        effect=lambda *_: effect,
         compiles=lambda _: compiles,
         are_right=lambda cases: [right] * len(cases),
     )
@@ -85,7 +88,7 @@ class TestCommand:
         (schemas,) = found["schemas"].values()
         assert (schemas["schemas"], schemas["compiled_now"]) == (3, {})
         rates = {one["kind"]: (one["only_old"], one["only_new"]) for one in schemas["rates"]}
-        assert rates == {"false_acceptance": (2, 0), "false_rejection": (0, 0)}
+        assert rates == {"leak": (2, 0), "loss": (0, 0), "trap": (0, 0)}
 
     def test_and_new_the_other_way_round_with_a_page(self, run, tmp_path):
         page = tmp_path / "page.html"
