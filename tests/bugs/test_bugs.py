@@ -211,7 +211,7 @@ def test_a_script_shows_the_error_with_the_engine_alone(
     file = tmp_path / "bug.py"
     file.write_text(script(found))
     assert "maskcourt" not in file.read_text()
-    assert len(file.read_text().splitlines()) <= 70
+    assert len(file.read_text().splitlines()) <= 72
     shows = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
     assert shows.returncode == 1, shows.stdout + shows.stderr
     file.write_text(script(found).replace(f"TEXT = {text!r}", f"TEXT = {mended!r}"))

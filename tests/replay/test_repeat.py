@@ -194,7 +194,7 @@ REPEATED = [
     (fed("false_rejection", ForbidsOne, b'"ab"', 2, ord("b")), HONEST,
      "ForbidsOne allows 3 tokens, not exactly 2"),
     (fed(*NO_B, effect="spelling", spelling=b'"a\\u0062"'), FORBIDDEN,
-     "ForbidsOne allows 2 of 9 tokens of the spelling"),
+     "ForbidsOne allows 2 of 10 tokens of the spelling"),
     (fed(*NO_B, effect="spelling", spelling=b'"ac"'), ALSO_C, ""),
     (fed(*NO_B, effect="trap", spelling=b'"cd"'), FORBIDDEN, ""),
     (fed("never_stops", NeverStops, b'"ab"', 4, EOS), PLAIN, ""),
