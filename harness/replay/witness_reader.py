@@ -212,11 +212,11 @@ def _of_texts(reader: RunReader, evidence: str) -> Made:
 
 
 def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Witness:
-    about = (row[ROW], row["case"], row[evidence], row["engine"], row["kind"], row["reason"])
-    at = row["refused_at" if evidence == WALK else "offset"]
-    named = {name: row[name] for name in ("keyword", "effect", "spelling")}
-    rest = (row.get("accepter", ""), *tokens_and_text)
-    return Witness(evidence, *about, *rest, at=at, **named)
+    about = [row[name] for name in (ROW, "case", evidence, "engine", "kind", "reason")]
+    last = [row[name] for name in ("keyword", "effect", "spelling")]
+    offset = row["refused_at" if evidence == WALK else "offset"]
+    fields = (*about, row.get("accepter", ""), *tokens_and_text, *last, offset)
+    return Witness(evidence, *fields)
 
 
 def _damaged(reader: RunReader, case: str, what: str) -> NoReturn:
