@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from harness.bugs.error_case import compact
 from harness.jsontext.spans import ValueSpan, root_of
-from harness.schemas.schema import target
+from harness.schemas.schema import applied_below, target
 
 _OF_OBJECTS: Final = ("dependentSchemas", "dependencies", "dependentRequired")
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -170,15 +170,12 @@ def _visited(root: Any, part: Any, span: ValueSpan, depth: int) -> Iterator[tupl
         return
     yield part, span
     inners = [(inner, span) for inner in _in_place(root, part)]
-    if span.kind == "object":
-        for member in span.members:
-            inners.append((part.get("propertyNames", _FREE), member.key))
-            subs = list(_of_member(part, member.name))
-            inners += [(inner, member.value) for inner in subs or (_FREE,)]
-    elif span.kind == "array":
-        for index, item in enumerate(span.items):
-            subs = list(_of_item(part, index))
-            inners += [(inner, item.value) for inner in subs or (_FREE,)]
+    inners += [(part.get("propertyNames", _FREE), member.key) for member in span.members]
+    for at, entry in enumerate(span.entries):
+        of_array = span.kind == "array"
+        subs = [one.schema for one in applied_below(part, at if of_array else entry.name)]
+        subs += [part["contains"]] if of_array and "contains" in part else []
+        inners += [(inner, entry.value) for inner in subs or (_FREE,)]
     for inner, about in inners:
         yield from _visited(root, inner, about, depth + 1)
 
@@ -190,22 +187,6 @@ def _in_place(root: Any, part: Mapping[str, Any]) -> Iterator[Any]:
     yield from (part[keyword] for keyword in ("then", "else") if keyword in part)
     if isinstance(part.get("$ref"), str) and (inner := target(root, part["$ref"])) is not None:
         yield inner
-
-
-def _of_member(part: Mapping[str, Any], name: str) -> Iterator[Any]:
-    named, by_pattern = (part.get(keyword) for keyword in ("properties", "patternProperties"))
-    if isinstance(named, dict) and name in named:
-        yield named[name]
-    yield from by_pattern.values() if isinstance(by_pattern, dict) else ()
-    yield from (part[keyword] for keyword in _REST if keyword in part)
-
-
-def _of_item(part: Mapping[str, Any], index: int) -> Iterator[Any]:
-    for keyword in ("prefixItems", "items"):
-        value = part.get(keyword)
-        if isinstance(value, list) and index < len(value):
-            yield value[index]
-    yield from (part[keyword] for keyword in _ITEMS if isinstance(part.get(keyword), dict))
 
 
 def in_one_piece(schema: Any) -> Iterator[Any]:

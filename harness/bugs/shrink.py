@@ -66,20 +66,22 @@ def shrink(
     return _Reduction(trial, case, symptom, stopped, effect).run()
 
 
+@dataclass
 class _Reduction:
-    def __init__(
-        self,
-        trial: Trial,
-        case: ErrorCase,
-        symptom: Symptom,
-        stopped: Callable[[], bool],
-        effect: str,
-    ) -> None:
-        self._trial, self._stopped, self._effect = trial, stopped, effect
-        self._best, self._symptom = case, symptom
+    _trial: Trial
+    _best: ErrorCase
+    _symptom: Symptom
+    _stopped: Callable[[], bool]
+    _effect: str
+
+    def __post_init__(self) -> None:
         self._attempted: set[tuple[object, ...]] = set()
-        self._failures = trial.failures + MOST_FAILURES
-        self._seconds = trial.seconds + MOST_SECONDS
+        self._allow(MOST_FAILURES, MOST_SECONDS)
+
+    def _allow(self, failures: int, seconds: float) -> None:
+        """Go on until the engine has failed so often more, or compiled so long."""
+        self._failures = self._trial.failures + failures
+        self._seconds = self._trial.seconds + seconds
 
     @property
     def _goes_on(self) -> bool:
@@ -93,8 +95,7 @@ class _Reduction:
     def run(self) -> Shrunk:
         self._until_smallest()
         if not self._goes_on:
-            self._failures = self._trial.failures + LAST_FAILURES
-            self._seconds = self._trial.seconds + LAST_SECONDS
+            self._allow(LAST_FAILURES, LAST_SECONDS)
         while self._changed(COMMON_FORMS, longer=True):
             self._until_smallest()
         return Shrunk(self._best, self._symptom, len(self._attempted))
@@ -140,6 +141,7 @@ def _batches(cases: Iterator[ErrorCase]) -> Iterator[Sequence[ErrorCase]]:
             yield batch
 
 
+@dataclass
 class Shrinker:
     """Shrinks verdicts: an engine each as it is needed, and both validators.
 
@@ -147,19 +149,16 @@ class Shrinker:
     one, which is left open.
     """
 
-    def __init__(
-        self,
-        specs: dict[str, EngineSpec],
-        made_with: Mapping[str, Mapping[str, Any]],
-        catalogue: Catalogue,
-        vocabulary: Vocabulary,
-        memory: int,
-        formats: str,
-        lent: Trial | None = None,
-    ) -> None:
-        self._specs, self._made_with, self._catalogue = specs, made_with, catalogue
-        self._vocabulary, self._lent = vocabulary, lent
-        self._judge = Judge(memory, formats=formats)
+    specs: Mapping[str, EngineSpec]
+    made_with: Mapping[str, Mapping[str, Any]]
+    catalogue: Catalogue
+    vocabulary: Vocabulary
+    memory: int
+    formats: str
+    lent: Trial | None = None
+
+    def __post_init__(self) -> None:
+        self._judge = Judge(self.memory, formats=self.formats)
         self._trials: dict[str, Trial] = {}
 
     @classmethod
@@ -229,7 +228,7 @@ class Shrinker:
         An engine that takes another spelling of a value that is lost, say, makes another error.
         """
         classes = {}
-        for name in self._specs:
+        for name in self.specs:
             if name != error.engine:
                 case = replace(error, engine=name)
                 with self._trial(case) as trial:
@@ -242,30 +241,30 @@ class Shrinker:
         text = witness.text
         if witness.kind in ("dead_end", "mask_consume_mismatch"):
             token = (witness.token,) if witness.token >= 0 else ()
-            text = spelled(self._vocabulary, (*witness.before, *token))
+            text = spelled(self.vocabulary, (*witness.before, *token))
         return ErrorCase(witness.engine, witness.kind, compact(json.loads(schema)), text)
 
     def _with_token(self, witness: Witness, case: ErrorCase) -> ErrorCase | None:
         token = witness.token
-        if token < 0 or self._vocabulary.special[token] or witness.kind not in _OF_ONE_TOKEN:
+        if token < 0 or self.vocabulary.special[token] or witness.kind not in _OF_ONE_TOKEN:
             return None
-        text = self._vocabulary.tokens[token]
-        before = spelled(self._vocabulary, witness.before)
+        text = self.vocabulary.tokens[token]
+        before = spelled(self.vocabulary, witness.before)
         return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
 
     def _trial(self, case: ErrorCase) -> contextlib.AbstractContextManager[Trial]:
         """A trial of the case's engine, with the case's token for the time being."""
-        if case.engine not in self._trials and self._lent is None:
-            spec, made_with = self._specs[case.engine], self._made_with.get(case.engine)
-            self._trials[case.engine] = Trial(spec, self._judge, self._catalogue, made_with)
-        return (self._lent or self._trials[case.engine]).with_token(case.token)
+        if case.engine not in self._trials and self.lent is None:
+            spec, made_with = self.specs[case.engine], self.made_with.get(case.engine)
+            self._trials[case.engine] = Trial(spec, self._judge, self.catalogue, made_with)
+        return (self.lent or self._trials[case.engine]).with_token(case.token)
 
     def _is_there(self, case: ErrorCase, witness: Witness, symptom: Symptom) -> bool:
         """Whether a refusal is that of the verdict's token, and not of a byte before it."""
         if case.token or witness.kind != "false_rejection" or witness.token < 0:
             return True
-        start = len(spelled(self._vocabulary, witness.before))
-        end = start + len(self._vocabulary.tokens[witness.token])
+        start = len(spelled(self.vocabulary, witness.before))
+        end = start + len(self.vocabulary.tokens[witness.token])
         return symptom.at < 0 or start <= symptom.at <= end
 
 

@@ -60,11 +60,7 @@ def simpler_values(text: bytes) -> Iterator[bytes]:
 def members_left_out(text: bytes) -> Iterator[bytes]:
     """The JSON text without one member or item."""
     for span in _values(root_of(text)):
-        parts: list[tuple[int, int]] = []
-        if span.kind == "object":
-            parts = [(member.key.start, member.value.end) for member in span.members]
-        elif span.kind == "array":
-            parts = [(item.value.start, item.value.end) for item in span.items]
+        parts = [(entry.key.start, entry.value.end) for entry in span.entries]
         for number, (start, end) in enumerate(parts):
             if number + 1 < len(parts):
                 end = parts[number + 1][0]  # noqa: PLW2901 - with the comma
@@ -199,14 +195,14 @@ def atoms(pattern: str, text: bytes) -> Iterator[tuple[str, bytes]]:
 
 def keys(text: bytes) -> list[str]:
     """The keys of all objects of a JSON text, each once, in their order."""
-    spans = (span for span in _values(root_of(text)) if span.kind == "object")
+    spans = _values(root_of(text))
     return list(dict.fromkeys(member.name for span in spans for member in span.members))
 
 
 def key_renamed(text: bytes, old: str, new: str) -> bytes:
     """The JSON text with another name for a key, wherever it stands."""
-    objects = [span for span in _values(root_of(text)) if span.kind == "object"]
-    named = [member.key for span in objects for member in span.members if member.name == old]
+    spans = _values(root_of(text))
+    named = [member.key for span in spans for member in span.members if member.name == old]
     for key in sorted(named, key=lambda key: -key.start):
         text = _put(text, (key.start, key.end), b'"' + new.encode() + b'"')
     return text
@@ -231,9 +227,8 @@ def _decoded(string: bytes) -> str | None:
 
 def _values(span: ValueSpan) -> Iterator[ValueSpan]:
     yield span
-    parts = span.members if span.kind == "object" else span.items if span.kind == "array" else ()
-    for part in parts:
-        yield from _values(part.value)
+    for entry in span.entries:
+        yield from _values(entry.value)
 
 
 def sort_of(byte: bytes) -> str:

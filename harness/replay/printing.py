@@ -88,7 +88,8 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses
     reader, identity = RunReader(run), run.manifest["identity"]
-    (batch,) = reader.batches(VERDICT_TABLES[one.evidence], _columns(one), choice.of(one.evidence))
+    columns = ["dispute" if one.evidence == WALK else "place", *_ATTRIBUTION]
+    (batch,) = reader.batches(VERDICT_TABLES[one.evidence], columns, choice.of(one.evidence))
     (row,) = batch.to_pylist()
     allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
     place = row.get("place", "")
@@ -152,10 +153,6 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
         yield from _opinions(witness["validators"])
     yield "schema:"
     yield from _indented(printable(_laid_out(witness["schema"])))
-
-
-def _columns(one: Witness) -> list[str]:
-    return ["dispute", *_ATTRIBUTION] if one.evidence == WALK else ["place", *_ATTRIBUTION]
 
 
 def _sides(

@@ -2,8 +2,7 @@
 
 For each verdict the schema is compiled anew; a fresh matcher of each engine that it concerns is
 led through the consumed tokens, the disputed token and the completion, its mask looked at before
-every single token, the end of sequence included; and both validators judge the text. What must
-come out for each kind of verdict is in `harness.replay.claims`.
+every single token, the end of sequence included; and both validators judge the text.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
 from harness.inputs.canonical_tokens import Canonical
+from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import EngineInfo
-from harness.replay.claims import Repetition, Trace, difference, searches, traces
-from harness.replay.witness import Witness
+from harness.replay.witness import NO_END, Witness
 from harness.replay.witness_reader import CaseWitnesses, Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_of
 from harness.validators.format_rules import format_rule
-from harness.validators.judge import Unjudgeable
-from harness.verdict_kinds import SPELLING
+from harness.validators.judge import VERDICTS, Ruling, Unjudgeable
+from harness.verdict_kinds import REJECTIONS, SPELLING
 from harness.workers import wire
 from harness.workers.commands import A, Request
 from harness.workers.outcomes import Compiled, Failure
@@ -45,6 +44,13 @@ _BATCH = 2048
 
 _TOKENS = 8192
 """Tokens that an engine follows in one request, about; a request has a limit of time."""
+
+
+Trace = tuple[str, tuple[int, ...]]
+"""An engine and the tokens that it follows from the start."""
+
+_SPACE = frozenset(b" \t\n\r")
+_DIGITS = frozenset(b"0123456789")
 
 
 @dataclass(frozen=True)
@@ -188,6 +194,131 @@ def _portions(along: Sequence[Trace]) -> Iterator[list[Trace]]:
     numbered = zip(along, sizes, strict=True)
     for _, some in itertools.groupby(numbered, key=lambda pair: pair[1] // _TOKENS):
         yield [trace for trace, _ in some]
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """What engines and validators did when verdicts were repeated."""
+
+    probed: Mapping[Trace, Probed | str]
+    """The status where the engine failed."""
+    closed: Mapping[Trace, bool | str]
+    """For dead ends without an empty mask, whether no way from there leads to an end."""
+    rulings: Mapping[bytes, Ruling]
+    spellings: Mapping[Witness, Trace]
+    """Of verdicts with a text of the same value that the engine takes: what it follows there."""
+
+
+def traces(one: Witness) -> list[Trace]:
+    """Which engine must follow which tokens to repeat a verdict."""
+    whole = (one.accepting_engine or one.engine, one.tokens)
+    if one.kind not in REJECTIONS:
+        return [whole]
+    return [whole] * bool(one.accepting_engine) + [(one.engine, (*one.before, one.token))]
+
+
+def searches(one: Witness) -> list[Trace]:
+    """After which tokens an engine must be searched for any way to an end."""
+    return [(one.engine, (*one.before, one.token))] if one.reason == NO_END else []
+
+
+def difference(one: Witness, repetition: Repetition, vocabulary: Vocabulary) -> str:
+    """What is not as the verdict says; empty when all is."""
+    for trace in traces(one):
+        if isinstance(word := repetition.probed[trace], str):
+            return f"{trace[0]} {word}"
+    if one.kind in REJECTIONS:
+        wrong = _not_rejected(one, repetition)
+    elif one.kind == "mask_consume_mismatch":
+        wrong = _not_violated(one, repetition)
+    else:
+        wrong = _not_whole(one, repetition)
+        if one.reason == NO_END:
+            wrong = wrong or _not_closed(one, repetition)
+        elif one.kind == "dead_end" and not _probed(one, repetition).empty:
+            wrong = wrong or f"the mask of {one.engine} is not empty there"
+        elif one.kind == "unbounded_repetition":
+            wrong = wrong or _not_endless(one, vocabulary)
+    return wrong or _other_ruling(one, repetition) or _not_spelled(one, repetition)
+
+
+def _probed(one: Witness, repetition: Repetition, which: int = 0) -> Probed:
+    probed = repetition.probed[traces(one)[which]]
+    assert isinstance(probed, Probed)
+    return probed
+
+
+def _not_whole(one: Witness, repetition: Repetition) -> str:
+    """Whether the engine that is to allow all does."""
+    engine, tokens = traces(one)[0]
+    allowed = _probed(one, repetition).allowed
+    return "" if allowed == len(tokens) else f"{engine} allows {allowed} of {len(tokens)} tokens"
+
+
+def _not_spelled(one: Witness, repetition: Repetition) -> str:
+    """Whether the engine takes the spelling that proves the effect."""
+    if (trace := repetition.spellings.get(one)) is None:
+        return ""
+    probed, count = repetition.probed[trace], len(trace[1])
+    if isinstance(probed, str):
+        return f"{one.engine} {probed}"
+    allowed = probed.allowed
+    return (
+        ""
+        if allowed == count
+        else f"{one.engine} allows {allowed} of {count} tokens of the spelling"
+    )
+
+
+def _not_rejected(one: Witness, repetition: Repetition) -> str:
+    if one.accepting_engine and (wrong := _not_whole(one, repetition)):
+        return wrong
+    reached, count = _probed(one, repetition, -1), len(one.before)
+    if reached.allowed != count:
+        return f"{one.engine} allows {reached.allowed} tokens, not exactly {count}"
+    if not reached.forbidden:
+        return f"the mask of {one.engine} allows the token, which is then not consumed"
+    if one.kind == "never_stops" and reached.ends:
+        return f"{one.engine} allows another end of sequence there"
+    return ""
+
+
+def _not_closed(one: Witness, repetition: Repetition) -> str:
+    closed = repetition.closed[searches(one)[0]]
+    if isinstance(closed, str):
+        return f"{one.engine} {closed}"
+    return "" if closed else f"it is not so that no way of {one.engine} there leads to an end"
+
+
+def _not_violated(one: Witness, repetition: Repetition) -> str:
+    probed, count = _probed(one, repetition), len(one.tokens) - 1
+    if probed.allowed != count:
+        return f"{one.engine} allows {probed.allowed} tokens, not exactly {count}"
+    if probed.forbidden and not probed.taken:
+        return f"mask and consumption of {one.engine} agree: the last token is forbidden"
+    return ""
+
+
+def _not_endless(one: Witness, vocabulary: Vocabulary) -> str:
+    tail = (one.token, *one.completion)
+    if len(tail) < LIMIT:
+        return f"only {len(tail)} tokens are repeated, not {LIMIT}"
+    text = b"".join(vocabulary.tokens[token] for token in tail)
+    special = any(vocabulary.special[token] for token in tail)
+    if special or not (_SPACE.issuperset(text) or _DIGITS.issuperset(text)):
+        return "what is repeated is neither white space nor digits alone"
+    return ""
+
+
+def _other_ruling(one: Witness, repetition: Repetition) -> str:
+    if (claim := one.claim).ruling is None:
+        return ""
+    ruling = repetition.rulings[one.text]
+    if ruling.verdict != claim.ruling:
+        return f"the validators say {VERDICTS[ruling.verdict]}"
+    other = claim.reason and ruling.reason != claim.reason
+    because = claim.reason.replace("_", " ")
+    return f"the text is invalid, but not because it is {because}" if other else ""
 
 
 def same_engines(

@@ -10,24 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from harness.analysis.statistics import difference, is_sample, mcnemar
-from harness.analysis.stored import Classify
+from harness.analysis.stored import Classify, stored_run
 from harness.analysis.timing import timings
 from harness.bugs.listing import BugList
 from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue, classify
 from harness.errors import UsageError
 from harness.runs.made_with import limits_of
-from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import BUG, INSTANCE, LEAKS, LOSSES, SPELLINGS, TRAPS, WALK
+from harness.verdict_kinds import BUG, INSTANCE, LEAKS, LOSSES, SAMPLE, SPELLINGS, TRAPS, WALK
 from harness.versions.bugs import STATUSES, BugChange, bug_change
 from harness.versions.sides import Side
 
@@ -123,6 +119,8 @@ def compare(
             f"{old.run.path} and {new.run.path} differ in what formats are to the validators",
             "make both with the same --formats",
         )
+    counted: dict[str, Sequence[str]] = {"leak": LEAKS, "loss": LOSSES, "trap": TRAPS}
+    counted |= {"spelling": SPELLINGS} if spellings else {}
     known = {"old": bugs(old), "new": bugs(new)}
     memory = max(limits_of(side.run).memory for side in (old, new))
     with closing(Judge(memory, formats=formats.pop())) as judge:
@@ -145,7 +143,7 @@ def compare(
         old,
         new,
         tuple(changes),
-        schema_changes(old, new, cache(partial(classify, catalogue)), _counted(spellings)),
+        _schema_changes(old, new, partial(classify, catalogue), counted),
         {name: timings(side.run)[side.engine] for name, side in (("old", old), ("new", new))},
         {name: listed.pending for name, listed in known.items()},
     )
@@ -171,42 +169,40 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
     }
 
 
-def _counted(spellings: bool) -> dict[str, Sequence[str]]:
-    """Effects by the names of what is counted."""
-    counted = {"leak": LEAKS, "loss": LOSSES, "trap": TRAPS}
-    return counted | ({"spelling": SPELLINGS} if spellings else {})
-
-
-def schema_changes(
-    old: Side, new: Side, classify: Classify, counted: Mapping[str, Sequence[str]]
+def _schema_changes(
+    old: Side, new: Side, rule: Classify, counted: Mapping[str, Sequence[str]]
 ) -> SchemaChanges:
-    """What became of the schemas that two sides have in common, by name and text."""
-    before, after = (_rows(side, "cases", "case", "schema") for side in (old, new))
-    texts = {row["case"]: row["schema"] for row in after}
-    common = sorted(row["case"] for row in before if texts.get(row["case"]) == row["schema"])
-    was, now = _outcomes(old), _outcomes(new)
+    """What became of the schemas that two sides have in common, by name and text.
+
+    `counted` are effects by the names of what is counted.
+    """
+    first, second = _SideRun(old, rule), _SideRun(new, rule)
+    common = sorted(
+        name for name, text in first.schemas.items() if second.schemas.get(name) == text
+    )
+    was, now = first.outcomes, second.outcomes
     pairs = {name: (was.get(name, ("", "")), now.get(name, ("", ""))) for name in common}
+    both = {*first.judged.values()} & {*second.judged.values()}
+    both = {unit for unit in both if unit[1] in pairs}
+    schemas = len({case for _, case, *_ in both})
+    rates = []
+    for kind, effects in counted.items():
+        before, after = first.met(effects, both), second.met(effects, both)
+        only_old, only_new = len(before - after), len(after - before)
+        low = high = p = None
+        if is_sample(old.run) and is_sample(new.run):
+            p = mcnemar(only_new, only_old)
+            if only_old or only_new:
+                low, high = difference(only_new, only_old, schemas)
+        counts = (schemas, len(before & after), only_old, only_new)
+        rates.append(RateChange(kind, *counts, low, high, p))
     return SchemaChanges(
         len(common),
         {name: text for name, (a, b) in pairs.items() if (text := _failed(a)) and b[0] == COMPILED},
         {name: text for name, (a, b) in pairs.items() if (text := _failed(b)) and a[0] == COMPILED},
         dict(Counter((a[0], b[0]) for a, b in pairs.values())),
-        _rates(old, new, set(common), classify, counted),
+        tuple(rates),
     )
-
-
-def _rows(side: Side, table: str, *columns: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = side.run.table(table, columns).to_pylist()
-    return rows
-
-
-def _outcomes(side: Side) -> dict[str, tuple[str, str]]:
-    """By case: the outcome of its compilation, and its message."""
-    return {
-        row["case"]: (row["outcome"], row["message"] or "")
-        for row in _rows(side, "engines", "case", "engine", "stage", "outcome", "message")
-        if row["stage"] == "compile" and row["engine"] == side.engine
-    }
 
 
 def _failed(outcome: tuple[str, str]) -> str:
@@ -216,65 +212,44 @@ def _failed(outcome: tuple[str, str]) -> str:
     return "" if status == COMPILED else f"{status}: {first}" if first else status
 
 
-def _rates(
-    old: Side,
-    new: Side,
-    common: set[str],
-    classify: Classify,
-    counted: Mapping[str, Sequence[str]],
-) -> tuple[RateChange, ...]:
-    places = _places(old), _places(new)
-    both = {unit for unit in {*places[0].values()} & {*places[1].values()} if unit[1] in common}
-    schemas = len({case for _, case, *_ in both})
-    sampled = is_sample(old.run) and is_sample(new.run)
-    rates = []
-    for kind, effects in counted.items():
-        before, after = (
-            {unit[1] for key in _bugs(side, effects, classify) if (unit := known.get(key)) in both}
-            for side, known in zip((old, new), places, strict=True)
-        )
-        only_old, only_new = len(before - after), len(after - before)
-        counts = (schemas, len(before & after), only_old, only_new)
-        low = high = p = None
-        if sampled:
-            p = mcnemar(only_new, only_old)
-            if only_old or only_new:
-                low, high = difference(only_new, only_old, schemas)
-        rates.append(RateChange(kind, *counts, low, high, p))
-    return tuple(rates)
+class _SideRun:
+    """What the run of a side says of its engine.
 
-
-def _places(side: Side) -> dict[_Key, _Key]:
-    """What the engine was judged on: by how a run's verdicts name it, what is alike in both runs.
-
-    Both begin with the kind of evidence and the case.
+    `outcomes` has by case the outcome of its compilation and the message; `judged` what the engine
+    was judged on: by how verdicts name it, what is alike in both runs. Both names begin with the
+    kind of evidence and the case.
     """
-    references = {
-        row["case"]: row["references"] for row in _rows(side, "cases", "case", "references")
-    }
-    found: dict[_Key, _Key] = {}
-    for row in _rows(side, "positions", "case", "walk", "position", "offset", "judged"):
-        if row["judged"] >> side.number & 1:
-            case, walk = row["case"], row["walk"]
-            text = references[case][walk] if references[case] else b""
-            found[WALK, case, walk, row["position"]] = (WALK, case, text, row["offset"])
-    compiled = {name for name, (status, _) in _outcomes(side).items() if status == COMPILED}
-    for row in _rows(side, "instances", "case", "instance", "text"):
-        if (case := row["case"]) in compiled:
-            found[INSTANCE, case, row["instance"]] = (INSTANCE, case, row["text"])
-    return found
 
+    def __init__(self, side: Side, rule: Classify) -> None:
+        self._stored, self._engine = stored_run(side.run, rule), side.number
+        self.schemas = dict(self._rows("SELECT name, schema FROM cases WHERE $1 >= 0"))
+        self.outcomes = {
+            name: (outcome, message or "")
+            for name, outcome, message in self._rows(
+                """SELECT name, outcome, message FROM engines JOIN cases USING (case_row)
+                WHERE engine = $1 AND stage = 'compile'"""
+            )
+        }
+        self.judged: dict[_Key, _Key] = {
+            (WALK, case, walk, number): (WALK, case, text or b"", offset)
+            for case, walk, number, text, offset in self._rows(
+                """SELECT name, walk, number, "references"[walk + 1], "offset"
+                FROM places JOIN cases USING (case_row) WHERE (judged >> $1) & 1 = 1"""
+            )
+        }
+        for row in side.run.table("instances", ["case", "instance", "text"]).to_pylist():
+            if self.outcomes.get(case := row["case"], ("",))[0] == COMPILED:
+                self.judged[INSTANCE, case, row["instance"]] = (INSTANCE, case, row["text"])
 
-def _bugs(side: Side, effects: Sequence[str], classify: Classify) -> set[_Key]:
-    """Where an engine has bugs of some effects, as `_places` names it."""
-    found: set[_Key] = set()
-    for evidence, keys in ((WALK, ("walk", "position")), (INSTANCE, ("instance",))):
-        table = side.run.table(VERDICT_TABLES[evidence], ["engine", "effect", "case", *keys])
-        wanted = pc.and_(
-            pc.equal(table["engine"].cast(pa.string()), side.engine),
-            pc.is_in(table["effect"].cast(pa.string()), pa.array(effects)),
+    def met(self, effects: Sequence[str], among: set[_Key]) -> set[Hashable]:
+        """The cases with bugs of some effects, among what was judged."""
+        rows = self._rows(
+            """SELECT evidence, name, number, before FROM verdicts JOIN cases USING (case_row)
+            WHERE engine = $1 AND class = $2 AND effect IN $3 AND evidence <> $4""",
+            *(BUG, effects, SAMPLE),
         )
-        classes = classify(side.run, evidence)["class"].cast(pa.string())
-        table = table.filter(pc.and_(wanted, pc.equal(classes, BUG))).select(["case", *keys])
-        found |= {(evidence, *row.values()) for row in table.to_pylist()}
-    return found
+        keys = (key if key[0] == WALK else key[:3] for key in rows)
+        return {unit[1] for key in keys if (unit := self.judged.get(key)) in among and unit}
+
+    def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self._stored.rows(sql, self._engine, *values)]

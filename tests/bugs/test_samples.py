@@ -36,12 +36,6 @@ def test_what_was_kept_is_read_again_and_a_line_that_was_cut_is_not(tmp_path):
     assert kept(tmp_path).read() == ({one.verdict: one for one in samples()}, 3)
 
 
-def test_what_is_about_another_run_is_not_read(tmp_path):
-    file = kept(tmp_path)
-    file.append(next(samples()))
-    assert kept(tmp_path, tables="2").read() == ({}, None)
-
-
 def test_what_was_shrunk_before_something_changed_is_there_when_it_is_as_it_was(tmp_path):
     many = lambda tables: len(kept(tmp_path, tables).read()[0])  # noqa: E731
     first, second, third = samples(), samples(), samples()
@@ -51,6 +45,7 @@ def test_what_was_shrunk_before_something_changed_is_there_when_it_is_as_it_was(
             file.append(one)
     assert many("2") == 1
     assert many("1") == 2
+    assert kept(tmp_path, "3").read() == ({}, None)
     again = kept(tmp_path, "1")
     again.append([*third][2])
     assert many("1") == 3

@@ -75,6 +75,7 @@ def test_ends_at_the_smallest_schema_and_text():
     found, _ = shrunk()
     assert found.case.schema == '{"type":"integer","minimum":1}'
     assert found.case.text == b"0"
+    assert found == shrunk()[0]
 
 
 def test_another_rule_is_another_bug():
@@ -95,10 +96,6 @@ def test_a_smaller_case_without_the_effect_is_not_taken():
     found = shrink(trial, case, trial.reproduce(case), effect="lost_value")
     assert b"tea" in found.case.text
     assert len(found.case.text) < len(TEXT)
-
-
-def test_the_same_case_shrinks_to_the_same_one():
-    assert shrunk()[0] == shrunk()[0]
 
 
 def test_gives_up_on_an_engine_that_fails_again_and_again():

@@ -85,7 +85,7 @@ def test_json_has_the_bugs_or_says_that_none_are_known(ended, monkeypatch):
     found = json.loads(ended(as_json=True)[0])
     assert (found["bugs"], found["unexplained"]) == (None, None)
     listed = bug_list(bug("a", 7), no_token=4)
-    monkeypatch.setattr(harness.bugs.listing, "known_bugs", lambda *_: listed)
+    monkeypatch.setattr(harness.bugs.listing, "known_bugs", lambda *_, **__: listed)
     found = json.loads(ended(as_json=True)[0])
     assert [one["id"] for one in found["bugs"]] == ["00000007"]
     assert found["unexplained"] == {"no token": 4}
