@@ -29,8 +29,8 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, vocabulary_at_hand, vocabulary_of
 from harness.verdict_kinds import CLASSES, EFFECTS, SPELLINGS
 
-_Work = Callable[[Shrinker, Callable[[], bool]], ShrunkVerdict]
-"""What is done with a shrinker until it is to stop."""
+_Work = Callable[..., ShrunkVerdict]
+"""What is done with a shrinker until it is to stop, which its argument `stopped` tells."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,11 @@ def _read(
     return verdicts, np.flatnonzero(wanted)
 
 
+def _with_others(shrinker: Shrinker, sample: ShrunkVerdict, **_: object) -> ShrunkVerdict:
+    assert sample.error is not None
+    return replace(sample, others=shrinker.others(sample.error, sample.effect))
+
+
 class _Pool:
     """Threads with a shrinker each."""
 
@@ -174,29 +179,20 @@ class _Pool:
         `classes` says what each counts as, by its name; empty where that is not asked for.
         """
         choice = named(self._run, list(classes))
-        schemas = {
-            witness.name: (witness, case.schema)
-            for case in witnesses(self._run, choice, self._vocabulary)
-            for witness in case.witnesses
-        }
-
-        def work(name: str) -> _Work:
-            of = (*schemas[name], classes[name])
-            return lambda shrinker, stopped: shrinker.sample(*of, stopped)
-
-        yield from self._done([work(name) for name in classes], ends)
+        works: dict[str, _Work] = {}
+        for case in witnesses(self._run, choice, self._vocabulary):
+            for witness in case.witnesses:
+                counts_as = classes[witness.name]
+                works[witness.name] = partial(
+                    Shrinker.sample, witness=witness, schema=case.schema, class_=counts_as
+                )
+        yield from self._done([works[name] for name in classes], ends)
 
     def with_others(
         self, samples: Sequence[ShrunkVerdict], ends: float | None
     ) -> Iterator[ShrunkVerdict]:
         """Samples with what the other engines do with their smallest cases."""
-
-        def work(sample: ShrunkVerdict) -> _Work:
-            assert sample.error is not None
-            error = sample.error
-            return lambda shrinker, _: replace(sample, others=shrinker.others(error, sample.effect))
-
-        yield from self._done([work(sample) for sample in samples], ends)
+        yield from self._done([partial(_with_others, sample=sample) for sample in samples], ends)
 
     def _done(self, works: Sequence[_Work], ends: float | None) -> Iterator[ShrunkVerdict]:
         futures = [self._threads.submit(self._result, work, ends) for work in works]
@@ -224,7 +220,7 @@ class _Pool:
         except queue.Empty:
             shrinker = self._make()
         try:
-            sample = work(shrinker, stopped)
+            sample = work(shrinker, stopped=stopped)
             return None if stopped() else sample
         finally:
             self._idle.put(shrinker)
