@@ -40,10 +40,6 @@ def _of_bytes(edits: Callable[[bytes], Iterator[bytes]]) -> Pass:
     return edited
 
 
-def _without_token(edits: Pass) -> Pass:
-    return lambda case: iter(()) if case.token else edits(case)
-
-
 def _is_json(case: ErrorCase) -> bool:
     """Whether the text is JSON and fed byte by byte.
 
@@ -97,42 +93,14 @@ def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
                     yield from map(edited.with_text, text_edits.true_for(case.text, ""))
 
 
-def _patterns(case: ErrorCase) -> Iterator[tuple[str, Callable[[str], ErrorCase]]]:
-    """Each pattern of the schema, with what puts another in its place."""
-    schema = case.parsed
-    for path, part in schema_edits.objects(schema):
-        if isinstance(part.get("pattern"), str):
-
-            def with_pattern(pattern: str, path: schema_edits.Path = path) -> ErrorCase:
-                edited = schema_edits.replaced(schema, (*path, "pattern"), pattern)
-                return case.with_schema(edited)
-
-            yield part["pattern"], with_pattern
-
-
 def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
     """One atom of a pattern, and one character of a string, where neither goes alone."""
-    for pattern, with_pattern in _patterns(case):
-        for atom, text in text_edits.atoms(pattern, case.text):
-            yield with_pattern(atom).with_text(text)
-
-
-def _escaped_letter(case: ErrorCase) -> Iterator[ErrorCase]:
-    """A pattern of one letter, and that letter escaped, where it is an escape that is refused."""
-    for _, with_pattern in _patterns(case):
-        yield from map(with_pattern("^A$").with_text, text_edits.escapes(case.text))
-
-
-def _around_true(case: ErrorCase) -> Iterator[ErrorCase]:
-    """The plainest schema where an error is about the white space around the whole text."""
-    plain = case.with_schema({"type": "boolean"})
-    return map(plain.with_text, text_edits.around_true(case.text))
-
-
-def _without_signs(case: ErrorCase) -> Iterator[ErrorCase]:
-    """Schema and text without negative numbers."""
-    edited = case.with_schema(schema_edits.without_signs(case.parsed))
-    yield edited.with_text(text_edits.without_signs(case.text))
+    schema = case.parsed
+    for path, part in schema_edits.objects(schema):
+        if isinstance(part.get("pattern"), str) and not case.token:
+            for atom, text in text_edits.atoms(part["pattern"], case.text):
+                edited = schema_edits.replaced(schema, (*path, "pattern"), atom)
+                yield case.with_schema(edited).with_text(text)
 
 
 def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -187,7 +155,7 @@ SMALLER: Sequence[Pass] = (
     _of_schema(schema_edits.left_out),
     _of_schema(schema_edits.made_plain),
     _fewer_branches,
-    _without_token(_one_atom),
+    _one_atom,
     _renamed,
     _shorter_token,
     _of_bytes(text_edits.pieces_left_out),
@@ -206,12 +174,5 @@ COMMON_FORMS: Sequence[Pass] = (
     _of_schema(schema_edits.type_first),
     _plain_keys,
     _of_bytes(text_edits.letters),
-    _of_bytes(text_edits.leftward),
-    _of_bytes(text_edits.solidus_as_letters_are),
-    _of_bytes(text_edits.escaped_first),
-    _of_bytes(text_edits.plain_spaces),
-    _without_token(_escaped_letter),
-    _without_token(_around_true),
-    _without_token(_without_signs),
 )
 """What makes the smallest case longer, and the same for more errors that are one."""

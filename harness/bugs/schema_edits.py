@@ -411,13 +411,3 @@ def renamed(schema: Any, old: str, new: str) -> Any:
         return value
 
     return rebuilt(schema, data, name) if isinstance(schema, dict) else schema
-
-
-def without_signs(value: Any) -> Any:
-    """A schema with what its numbers are without their signs."""
-    if isinstance(value, dict):
-        return {name: without_signs(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [without_signs(inner) for inner in value]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return abs(value) if is_number else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from harness.jsontext.spans import ValueSpan, root_of
 
@@ -14,15 +14,11 @@ _IN_STRING = rb'"(?:[^"\\]|\\.)*"'
 _STRING = re.compile(_IN_STRING, re.DOTALL)
 _SEPARATOR = re.compile(_IN_STRING + rb"|([,\[\]{}])", re.DOTALL)
 _LAYOUT = re.compile(b"(" + _IN_STRING + rb")|[ \t\n\r]+", re.DOTALL)
-_SIGN = re.compile(b"(" + _IN_STRING + rb")|(?<![eE])-", re.DOTALL)
 _ESCAPED = rb"\\(?:u[0-9a-fA-F]{4}|.)"
 _BEYOND = rb"[\xc0-\xff][\x80-\xbf]*"
 _ESCAPE = re.compile(_ESCAPED, re.DOTALL)
 _SPECIAL = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z\\]", re.DOTALL)
 _CHARACTER = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z0-9\\]", re.DOTALL)
-_BEYOND_AFTER = re.compile(rb"([A-Za-z0-9])([\xc0-\xff][\x80-\xbf]+)")
-_ESCAPED_AFTER = re.compile(rb"([A-Za-z0-9])\\u00([2-7][0-9a-fA-F])")
-_ASCII_ESCAPE = re.compile(rb"\\u00([2-7][0-9a-fA-F])")
 _ATOM = re.compile(r"\\.|\[[^\]]*\]|[^\\\[\]{}()|?*+^$]")
 _KINDS = {
     "": ("object", "array", "string", "number", "null"),
@@ -33,20 +29,6 @@ _KINDS = {
 
 def _put(text: bytes, span: tuple[int, int], new: bytes) -> bytes:
     return text[: span[0]] + new + text[span[1] :]
-
-
-def _each(
-    pattern: re.Pattern[bytes], *new: bytes | Callable[[re.Match[bytes]], bytes | None]
-) -> Callable[[bytes], Iterator[bytes]]:
-    """Edits that put something else in the place of one match; what is given as None is left."""
-
-    def edits(text: bytes) -> Iterator[bytes]:
-        for match in pattern.finditer(text):
-            for put in new:
-                if (part := put(match) if callable(put) else put) is not None:
-                    yield _put(text, match.span(), part)
-
-    return edits
 
 
 def simpler_values(text: bytes) -> Iterator[bytes]:
@@ -94,8 +76,9 @@ def pieces_left_out(text: bytes) -> Iterator[bytes]:
             yield text[: start + 1] + text[end + 1 :]
 
 
-plain_escapes = _each(_ESCAPE, b'\\"')
-"""The text with one escape replaced by the first of the short ones."""
+def plain_escapes(text: bytes) -> Iterator[bytes]:
+    """The text with one escape replaced by the first of the short ones."""
+    return (_put(text, match.span(), b'\\"') for match in _ESCAPE.finditer(text))
 
 
 def plainer_bytes(text: bytes) -> Iterator[bytes]:
@@ -111,55 +94,6 @@ def letters(text: bytes) -> Iterator[bytes]:
     for string in _STRING.finditer(text):
         for match in _SPECIAL.finditer(text, string.start() + 1, string.end() - 1):
             yield from (_put(text, match.span(), letter) for letter in (b"A", b"z"))
-
-
-def leftward(text: bytes) -> Iterator[bytes]:
-    """The text with one character beyond ASCII before the letter or digit that it follows.
-
-    Of an escape only where it stands is changed: what it follows is escaped in its place.
-    """
-    for match in _BEYOND_AFTER.finditer(text):
-        yield _put(text, match.span(), match[2] + match[1])
-    for match in _ESCAPED_AFTER.finditer(text):
-        letter = bytes([int(match[2], 16)])
-        if letter.isalnum():
-            yield _put(text, match.span(), b"\\u%04x" % match[1][0] + letter)
-
-
-solidus_as_letters_are = _each(_ESCAPE, lambda match: b"\\u002f" if match[0] == b"\\/" else None)
-r"""The text with ``\/`` escaped by its number, as any letter can be."""
-
-
-def escaped_first(text: bytes) -> Iterator[bytes]:
-    """The text with the first character of a string escaped, and not the one that was."""
-    for string in _STRING.finditer(text):
-        for match in _ASCII_ESCAPE.finditer(string[0], 2):
-            character = bytes([int(match[1], 16)])
-            first, rest = string[0][1:2], string[0][2 : match.start()]
-            if first != b"\\" and character not in b'"\\':
-                moved = b'"\\u%04x' % first[0] + rest + character + string[0][match.end() :]
-                yield _put(text, string.span(), moved)
-
-
-plain_spaces = _each(_LAYOUT, lambda match: None if match[1] or match[0] == b" " else b" ")
-"""The text with one space for some white space outside of strings."""
-
-
-def around_true(text: bytes) -> Iterator[bytes]:
-    """White space around a whole text around ``true``, where there is any."""
-    value = text.strip(b" \t\n\r")
-    if len(value) < len(text) and value not in (b"true", b""):
-        before, _, after = text.partition(value)
-        yield before + b"true" + after
-
-
-def without_signs(text: bytes) -> bytes:
-    """The text without the signs of numbers other than exponents."""
-    return _SIGN.sub(lambda match: match[1] or b"", text)
-
-
-escapes = _each(_STRING, lambda match: b'"\\u0041"' if b"\\" in match[0] else None)
-"""The text with an escaped letter for a string that has an escape."""
 
 
 def short_ends(text: bytes) -> Iterator[bytes]:

@@ -56,11 +56,8 @@ LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
 _BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
 _IN_STRINGS = ("inside key", "inside string")
-_BETWEEN = ("after value", "after member", "after key", "start of key")
 _PLAIN = ("letter", "digit")
-_MINUS, _PLUS = sort_of(b"-"), sort_of(b"+")
 _LAYOUT = b" \t\n\r"
-_SPACE, *_OTHER_SPACES = (sort_of(bytes([byte])) for byte in _LAYOUT)
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
 _NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, "dead_end", "mask_consume_mismatch")
@@ -73,8 +70,7 @@ class Symptom:
 
     `at` is the byte of the text that is refused, or with which it became invalid; -1 where that is
     not known. `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort
-    of byte that is refused and where, or the sort of violation; `after_space` the sort of byte
-    after white space that is refused.
+    of byte that is refused and where, or the sort of violation.
     """
 
     at: int
@@ -82,26 +78,19 @@ class Symptom:
     keyword: str
     mark: str
     departure: str = ""
-    after_space: str = ""
 
     def is_still(self, before: Symptom) -> bool:
         """Whether it is the error that a larger case showed, as far as one trial can tell.
 
         What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where letters
         or digits of a string are refused as well, the sort of character is not what matters; where
-        a plus is, the sign is not; where what comes after white space is refused, with the white
-        space or without, it is not that the white space is refused before it; where a space is,
-        it is no other white space; where the end of an array is, it is not the comma after an
-        item; and where a member is refused by its name, it is not that the comma before one is.
+        the end of an array is, it is not the comma after an item; and where a member is refused by
+        its name, it is not that the comma before one is.
         """
         place, _, sort = before.mark.partition(_OF)
         sorts = [sort]
         if place in _IN_STRINGS:
-            sorts += [*_PLAIN, *([_PLUS] if sort == _MINUS else ())]
-        elif place in _BETWEEN and before.after_space:
-            sorts.append(before.after_space)
-        if sort in _OTHER_SPACES and place not in _IN_STRINGS:
-            sorts.append(_SPACE)
+            sorts += _PLAIN
         if (place, sort) == ("after value", _COMMA):
             sorts.append(_BRACKET)
         alike = (
@@ -332,10 +321,7 @@ class Trial:
         unstored = UnstoredCase(notes.rows, {"identity": identity})
         counted = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
         at, keyword = rows["offset"][0], rows["keyword"][0]
-        rest = case.text[at:] if at >= 0 else b""
-        after = rest.lstrip(_LAYOUT)
-        after_space = "" if after == rest else sort_of(after[:1])
-        return Symptom(at, counted["class"], keyword, mark, counted["departure"], after_space)
+        return Symptom(at, counted["class"], keyword, mark, counted["departure"])
 
 
 def _of_the_engine_alone(case: ErrorCase, probed: Probed, count: int) -> Symptom | None:

@@ -47,7 +47,7 @@ class Engine:
         return bug_id(smallest.case, smallest.symptom.at), smallest.case
 
 
-def refuses(pattern, mark, when=lambda schema: True, group=0, after_space=""):
+def refuses(pattern, mark, when=lambda schema: True, group=0):
     """What shows a symptom where a pattern is found in the text and the schema is such."""
 
     def shows(schema, text):
@@ -55,7 +55,7 @@ def refuses(pattern, mark, when=lambda schema: True, group=0, after_space=""):
         if match is None or not when(schema):
             return None
         shown = mark(match) if callable(mark) else mark
-        return Symptom(match.start(group), "bug", "", shown, after_space=after_space)
+        return Symptom(match.start(group), "bug", "", shown)
 
     return shows
 
@@ -63,25 +63,6 @@ def refuses(pattern, mark, when=lambda schema: True, group=0, after_space=""):
 def bound_of_any_number(schema, text):
     broken = isinstance(schema.get("minimum"), int | float) and text.isdigit()
     return Symptom(-1, "bug", "minimum", "minimum") if broken else None
-
-
-def before_a_comma(schema, text):
-    """White space is refused before a comma: itself, or the comma where it might be the last."""
-    match = re.match(rb"\[[^ ]*( +),", text)
-    if match is None or schema.get("type") != "array":
-        return None
-    if text[: match.start(1)].count(b",") + 1 < schema.get("minItems", 0):
-        return Symptom(match.start(1), "bug", "", "after value: 20", after_space="2c")
-    return Symptom(match.end(1), "bug", "", "after value: 2c")
-
-
-def escape_in_a_key(schema, text):
-    """An escape is refused in a key that a declared name begins with."""
-    match = re.search(rb'"[^"\\]*(\\u)[^"]*"', text)
-    key = json.loads(match[0]) if match is not None else ""
-    if not any(key and name.startswith(key) for name in schema.get("properties", {})):
-        return None
-    return Symptom(match.start(1), "bug", "", "inside key: 5c")
 
 
 def further_member(schema, text):
@@ -116,17 +97,9 @@ def with_type(kind):
     return {"type": kind, "properties": {"a": {"type": "null"}}}
 
 
-ITEMS = {"type": "array", "items": {"type": "boolean"}}
-LISTS = [
-    *(({**ITEMS, "minItems": least}, text)
-      for text in (b"[true ,true]", b"[true,true ,true]", b"[true ,true,true]") for least in (0, 2)),
-    ({**ITEMS, "minItems": 3}, b"[true,true ,true]"),
-]  # fmt: skip
 VALUES = {"integer": b"12", "array": b"[]", "string": b'"ab"', "boolean": b"false"}
-DECLARED = {"type": "object", "properties": {"onEnded": {"type": "boolean"}}}
 MORE = {"type": "object", "additionalProperties": True, "properties": {"name": {"type": "null"}}}
 BRANCH = {"type": "object", "properties": {"b": {"type": "boolean"}}}
-SIGNED = {"type": "string", "pattern": "^A[-+]0$"}
 BELOW = {"type": "array", "items": {"type": "number", "maximum": 0}}
 
 ONE = {
@@ -140,13 +113,6 @@ ONE = {
     "a bound, where its fraction does not matter": (
         "false_acceptance", bound_of_any_number,
         [({"type": "number", "minimum": least}, b"0") for least in (0.3, 1, 7.5, 20)], None,
-    ),
-    "white space, or what comes after it": ("false_rejection", before_a_comma, LISTS, {b"[0 ,0]"}),
-    "an escape, wherever it stands in a key": (
-        "false_rejection", escape_in_a_key,
-        [(DECLARED, text)
-         for text in (rb'{"onEnde\u0064":true}', rb'{"\u006fnEnded":true}', rb'{"o\u006E":0}')],
-        None,
     ),
     "a further member, whether another comes before it": (
         "false_rejection", further_member,
@@ -170,39 +136,6 @@ ONE = {
         "false_rejection", named_in_a_branch,
         [({"type": "object", "properties": {}, "anyOf": [BRANCH]}, b'{"b":true}'),
          ({"type": "object", "properties": {}, "anyOf": [BRANCH, {"type": "object"}]}, b'{"b":0}')],
-        None,
-    ),
-    "two signs that are refused": (
-        "false_rejection",
-        refuses(rb"[-+]", lambda match: f"inside string: {match[0].hex()}"),
-        [(SIGNED, text) for text in (b'"A+0"', b'"A-0"')], None,
-    ),
-    "an escape anywhere in a string": (
-        "false_rejection",
-        refuses(rb"(?<=.)\\", ESCAPE, lambda schema: schema.get("format") == "date"),
-        [({"type": "string", "format": "date"}, text)
-         for text in (rb'"\u0032024-05-06"', rb'"2024\u002d05-06"', rb'"2024-05-0\u0036"',
-                      rb'"2024\/05"')],
-        None,
-    ),
-    "an escape under whatever pattern": (
-        "false_rejection", refuses(rb"^.(\\)", ESCAPE, lambda schema: "pattern" in schema, 1),
-        [({"type": "string", "pattern": pattern}, text) for pattern, text in (
-            ("^[A-Z]", rb'"\u0050"'), ("^0", rb'"\u0030"'), ("^Mo", rb'"\u004do"'))],
-        None,
-    ),
-    "white space around the whole": (
-        "false_rejection",
-        refuses(rb"^\S.*?(\s)\s*\Z", lambda match: f"end: {sort_of(match[1])}", group=1),
-        [({"type": kind}, text) for kind, text in (
-            ("object", b"{}\n"), ("array", b"[]\t"), ("integer", b"7\t"), ("object", b"{} "))],
-        {b"true "},
-    ),
-    "a number, whatever its sign": (
-        "false_rejection",
-        refuses(rb"(?<=.)e", "inside number: letter", lambda schema: "enum" in schema),
-        [({"enum": enum}, text)
-         for enum, text in (([1], b"1e0"), ([-1], b"-1e0"), ([-25], b"-25e0"))],
         None,
     ),
     "what stands after an item, whether another follows": (
@@ -244,29 +177,10 @@ def test_an_error_is_one_bug_in_whatever_form_it_was_met(name):
     assert texts is None or {case.text for _, case in bugs} == texts
 
 
-def test_white_space_stays_where_nothing_else_is_refused():
-    shows = refuses(rb" ", "after value: 20", after_space="2c")
-    _, case = Engine(shows).bug({"type": "array"}, b"[true ,true]")
-    assert b" " in case.text
-
-
-def test_a_name_that_is_needed_and_has_an_escape_is_made_short():
-    schema = {"type": "object", "properties": {"onEnded": {}}, "required": ["onEnded"]}
-    engine = Engine(lambda *case: escape_in_a_key(*case) if "required" in case[0] else None)
-    _, case = engine.bug(schema, rb'{"on\u0045nded":true}')
-    assert case.text == rb'{"\u0061":true}'
-    assert case.parsed["required"] == ["a"]
-
-
 def test_a_type_that_a_keyword_is_about_stays():
     shows = refuses(rb"^", "start of value", lambda part: {"properties", "minimum"} <= part.keys())
     _, case = Engine(shows).bug({"type": "integer", "properties": {}, "minimum": 0}, b"3")
     assert case.parsed["type"] == "integer"
-
-
-def test_a_sign_that_alone_is_refused_is_not_the_other():
-    minus = refuses(rb"-", "inside string: 2d")
-    assert b"-" in Engine(minus).bug(SIGNED, b'"A-0"')[1].text
 
 
 def test_names_that_a_dependency_lists_are_the_authors():
@@ -288,8 +202,8 @@ def test_an_engine_that_fails_on_the_way_is_asked_for_the_common_form_all_the_sa
                 return iter([None] * len(cases))
             return super().reproduce_all(cases)
 
-    schema = {"items": {"type": "object", "properties": {}}, "type": "array"}
-    case = ErrorCase("engine", "false_rejection", compact(schema), b"[{} ,{}]")
-    smallest = shrink(Fails(before_a_comma), case, before_a_comma(schema, case.text))
-    whole = Engine(before_a_comma).bug(schema, case.text)
-    assert (bug_id(smallest.case, smallest.symptom.at), smallest.case) == whole
+    schema = {"items": {"type": "boolean"}, **MORE}
+    case = ErrorCase("engine", "false_rejection", compact(schema), b'{"name":null,"x":1}')
+    smallest = shrink(Fails(further_member), case, further_member(schema, case.text))
+    whole, _ = Engine(further_member).bug(schema, case.text)
+    assert bug_id(smallest.case, smallest.symptom.at) == whole
