@@ -70,8 +70,8 @@ class TestImport:
 
 
 class TestBugs:
-    def test_are_rows_those_that_a_model_meets_first(self, stored, monkeypatch):
-        known = bug_list(bug("a", 1, severity="rare", cases=8), bug("b", 2, upstream=REPORTED))
+    def test_are_rows_those_first_that_lose_a_value(self, stored, monkeypatch):
+        known = bug_list(bug("a", 1, effect="trap", cases=8), bug("b", 2, upstream=REPORTED))
         monkeypatch.setattr(harness.bugs.listing, "known_bugs", lambda *_: known)
         bugs = harness.load_run(stored(book()).path).bugs
         assert bugs[["engine", "id", "cases"]].values.tolist() == [
