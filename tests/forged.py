@@ -70,7 +70,7 @@ def seal(run: Path, manifest: dict[str, Any]) -> None:
         if (file := run / f"{name}.parquet").is_file():
             table["sha256"] = store.sha256_of(file)
     manifest.pop("seal", None)
-    store._write_manifest(run, manifest)
+    store.write_manifest(run, manifest)
 
 
 def usual(manifest: dict[str, Any]) -> bool:

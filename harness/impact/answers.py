@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import RunDirectoryError
-from harness.files import LineFile, writing
-from harness.runs.directory import RunDirectory, refuse_foreign, refuse_other
+from harness.files import LineFile
+from harness.runs.directory import ManifestKind, RunDirectory, begin_or_go_on, read_manifest
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -32,7 +32,8 @@ MANIFEST: Final = "impact.json"
 ANSWERS: Final = "answers.jsonl"
 CAUSES: Final = "causes.jsonl"
 """What proven false rejections were traced to."""
-FORMAT: Final = 2
+IMPACT: Final = ManifestKind(MANIFEST, 2, (ANSWERS, CAUSES))
+"""An impact run, as a directory."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +123,12 @@ class ModelAnswer:
 class ImpactRun:
     """An impact run on disk. `begin` it to write, `open_impact` it to read."""
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
-        self.path = path
-        self.manifest = manifest
-        self.causes = LineFile(path / CAUSES)
-        self._answers = LineFile(path / ANSWERS)
-        self._lock: RunDirectory | None = None
+    def __init__(self, directory: RunDirectory) -> None:
+        self.path, self.manifest = directory.path, directory.manifest
+        self.causes = LineFile(self.path / CAUSES)
+        self._answers = LineFile(self.path / ANSWERS)
+        self.close = directory.release
+        """Let others write here."""
 
     @classmethod
     def begin(cls, path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> ImpactRun:
@@ -138,33 +139,14 @@ class ImpactRun:
         Raises:
             RunDirectoryError: It cannot be written, holds something else, or another run.
         """
-        check_place(path)
-        with writing(path):
-            path.mkdir(parents=True, exist_ok=True)
-        lock = RunDirectory(path, {})
-        lock.lock()
-        run = cls(path, {"format": FORMAT, "identity": identity, **notes})
-        run._lock = lock
+        run = cls(begin_or_go_on(path, identity, notes, IMPACT)[0])
         try:
-            if (path / MANIFEST).exists():
-                run.manifest = _manifest(path)
-                refuse_other(path, run.manifest["identity"], json.loads(json.dumps(identity)))
-            else:
-                temporary = path / f"{MANIFEST}.tmp"
-                with writing(path):
-                    temporary.write_text(json.dumps(run.manifest, indent=2) + "\n", "utf-8")
-                    temporary.rename(path / MANIFEST)
             run._answers.mend()
             run.causes.mend()
         except BaseException:
             run.close()
             raise
         return run
-
-    def close(self) -> None:
-        """Let others write here."""
-        if self._lock is not None:
-            self._lock.release()
 
     def answers(self) -> Iterator[ModelAnswer]:
         """The answers that are there.
@@ -193,26 +175,4 @@ def open_impact(path: Path) -> ImpactRun:
     """
     if not (path / MANIFEST).is_file():
         raise RunDirectoryError(f"{path} is no impact run: it has no {MANIFEST}")
-    return ImpactRun(path, _manifest(path))
-
-
-def check_place(path: Path) -> None:
-    """Refuse a path that cannot become the directory of an impact run: RunDirectoryError."""
-    refuse_foreign(path, MANIFEST, (ANSWERS, CAUSES))
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads((path / MANIFEST).read_text("utf-8"))
-        version = manifest["format"]
-        manifest["identity"].keys()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RunDirectoryError(
-            f"{path / MANIFEST} cannot be read: it was cut or altered",
-            "restore it, or choose another --out",
-        ) from error
-    if version != FORMAT:
-        raise RunDirectoryError(
-            f"{path} has format {version}, of another maskcourt; this one reads {FORMAT}"
-        )
-    return dict(manifest)
+    return ImpactRun(RunDirectory(path, read_manifest(path, IMPACT)))

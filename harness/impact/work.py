@@ -21,13 +21,14 @@ from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Engines, Lane, LaneSettings
 from harness.impact.answering import Answering
-from harness.impact.answers import UNCONSTRAINED, ImpactRun, check_place
+from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
 from harness.impact.causes import trace
 from harness.impact.generation import Generator
 from harness.impact.items import Item, Task, open_task, sampled
 from harness.impact.request import ImpactRequest
 from harness.impact.transformers_model import TransformersModel, open_model
 from harness.live import LiveLine
+from harness.runs.directory import refuse_foreign
 from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
 
@@ -39,7 +40,7 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished items are kept.
     """
-    check_place(request.out)
+    refuse_foreign(request.out, IMPACT)
     specs = provide_all(parse_specs(request.engines))
     task = open_task(request.task, request.task_options)
     items = sampled(task.items(), request.sample, request.seed)

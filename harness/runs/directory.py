@@ -20,8 +20,9 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,6 +55,18 @@ _TEXT_WEIGHT = 8
 """Bytes of memory that a byte of text costs once it is parsed."""
 _SMALL = 1 << 20
 """Bytes of a file up to which one thread reads it faster than several."""
+
+
+@dataclass(frozen=True)
+class ManifestKind:
+    """What a directory with a manifest holds: that file, in which format, and its `own` files."""
+
+    file: str
+    format: int
+    own: tuple[str, ...]
+
+
+RUN: Final = ManifestKind(MANIFEST, FORMAT, (PARTS,))
 
 
 class RunDirectory:
@@ -159,7 +172,7 @@ class RunDirectory:
                 temporary.rename(target)
                 tables[name] = {"rows": rows, "sha256": sha256_of(target)}
             self.manifest = {**self.manifest, **extra, "tables": tables}
-            _write_manifest(self.path, self.manifest)
+            write_manifest(self.path, self.manifest)
             _remember(self.manifest)
             shutil.rmtree(self.path / PARTS)
 
@@ -269,26 +282,41 @@ def create_or_resume(
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
     """
+    run, is_new = begin_or_go_on(path, identity, notes, RUN)
+    if is_new:
+        with writing(path):
+            (path / PARTS).mkdir(exist_ok=True)
+        _remember(run.manifest)
+    run.sweep_up()
+    return run
+
+
+def begin_or_go_on(
+    path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any], kind: ManifestKind
+) -> tuple[RunDirectory, bool]:
+    """A locked directory with its manifest, and whether that was written just now.
+
+    Raises:
+        RunDirectoryError: It cannot be written, holds something else, or another run.
+    """
     with writing(path):
-        refuse_foreign(path)
+        refuse_foreign(path, kind)
         path.mkdir(parents=True, exist_ok=True)
     run = RunDirectory(path, {}, trusted=True)  # its engines are those that the user names
     run.lock()  # before anything is read or written: two runs may begin at once
     try:
-        if (path / MANIFEST).exists():
-            run.manifest = _read_manifest(path)
-            refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
-        else:
-            run.manifest = {"format": FORMAT, "identity": identity, **notes}
+        is_new = not (path / kind.file).exists()
+        if is_new:
+            run.manifest = {"format": kind.format, "identity": identity, **notes}
             with writing(path):
-                (path / PARTS).mkdir(exist_ok=True)
-                _write_manifest(path, run.manifest)
-            _remember(run.manifest)
+                write_manifest(path, run.manifest, kind)
+        else:
+            run.manifest = read_manifest(path, kind)
+            refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
     except BaseException:
         run.release()
         raise
-    run.sweep_up()
-    return run
+    return run, is_new
 
 
 def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) -> RunDirectory:
@@ -307,7 +335,7 @@ def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) 
         there = False
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
-    manifest = _read_manifest(path)
+    manifest = read_manifest(path)
     run = RunDirectory(path, manifest, trusted=trust, read_only=True, largest=largest)
     if run.is_own:
         run.trusted, run.largest = True, math.inf
@@ -462,20 +490,17 @@ def refuse_unwritable_name(path: Path) -> None:
         ) from error
 
 
-def refuse_foreign(path: Path, manifest: str = MANIFEST, own: Sequence[str] = (PARTS,)) -> None:
-    """Refuse a path that cannot become a run directory; what was begun and left can.
-
-    `own` is what a run has beside its manifest.
-    """
+def refuse_foreign(path: Path, kind: ManifestKind = RUN) -> None:
+    """Refuse a path that cannot become a directory of this kind; what was begun and left can."""
     refuse_unwritable_name(path)
-    if (path / manifest).exists() or not path.exists():
+    if (path / kind.file).exists() or not path.exists():
         return
     if not path.is_dir():
         raise RunDirectoryError(f"{path} is no directory", "choose another --out")
-    foreign = {file.name for file in path.iterdir()} - {_LOCK, f"{manifest}.tmp", *own}
+    foreign = {file.name for file in path.iterdir()} - {_LOCK, f"{kind.file}.tmp", *kind.own}
     if foreign or any((path / PARTS).glob("*")):
         raise RunDirectoryError(
-            f"{path} holds files but no {manifest}", "choose an empty or new directory"
+            f"{path} holds files but no {kind.file}", "choose an empty or new directory"
         )
 
 
@@ -520,31 +545,34 @@ def _abridged(value: object) -> str:
     return text if len(text) <= 120 else text[:117] + "…"
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path, kind: ManifestKind = RUN) -> dict[str, Any]:
+    """A directory's manifest; RunDirectoryError where it was altered, or of another format."""
     try:
-        manifest = json.loads((path / MANIFEST).read_text("utf-8"))
+        manifest = json.loads((path / kind.file).read_text("utf-8"))
         version = manifest["format"]
         if manifest["seal"] != _seal(manifest):
             raise ValueError("the seal is broken")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunDirectoryError(
-            f"{path / MANIFEST} cannot be read: it was cut or altered",
+            f"{path / kind.file} cannot be read: it was cut or altered",
             "restore it, or choose another --out",
         ) from error
-    if version != FORMAT:
+    if version != kind.format:
         raise RunDirectoryError(
-            f"{path} has format {version}, of another maskcourt; this one reads {FORMAT}",
+            f"{path} has format {version}, of another maskcourt; this one reads {kind.format}",
             "read it with the version that wrote it, or begin a new run with another --out",
         )
-    check_manifest(path / MANIFEST, manifest)
+    if kind is RUN:
+        check_manifest(path / MANIFEST, manifest)
     return dict(manifest)
 
 
-def _write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    temporary = path / f"{MANIFEST}.tmp"
+def write_manifest(path: Path, manifest: Mapping[str, Any], kind: ManifestKind = RUN) -> None:
+    """Write the manifest of a directory, with a seal over the rest of it."""
+    temporary = path / f"{kind.file}.tmp"
     sealed = {**manifest, "seal": _seal(manifest)}
     temporary.write_text(json.dumps(sealed, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    temporary.rename(path / MANIFEST)
+    temporary.rename(path / kind.file)
 
 
 def _seal(manifest: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ def test_one_that_was_made_elsewhere_is_not(tmp_path, run, monkeypatch):
 def test_one_that_was_altered_is_not_though_its_seal_is_right(run):
     manifest = json.loads((run / MANIFEST).read_text())
     manifest["identity"]["engines"] = {"evil_module:Engine": {"version": "1"}}
-    directory._write_manifest(run, manifest)
+    directory.write_manifest(run, manifest)
     assert not open_run(run).trusted
 
 
