@@ -16,9 +16,9 @@ from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.schema_edits import replaced, subschemas
 from harness.bugs.trial import Trial
 from harness.check.answers import Answer
-from harness.check.smallest import usual_spellings
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
 from harness.jsontext.strict_json import parse
+from harness.jsontext.usual_spellings import usual_spellings, value_key
 from harness.protocol import Option
 from harness.schemas.schema import target
 from harness.verdict_kinds import ACCEPTANCES
@@ -120,7 +120,7 @@ def remedies(
 ) -> Iterator[str]:
     """What mends errors of an engine, or has it take a schema, in one sentence each.
 
-    Nothing is looked for where no more than a spelling is forbidden. The `trial` is of the engine,
+    Nothing is looked for where no value is at stake. The `trial` is of the engine,
     and has other options afterwards; `heed` is called again and again, and may raise.
     """
     found = (one for answer in answers for one in answer.errors if not one.is_spelling)
@@ -160,7 +160,8 @@ def remedies(
 
 def _is_mended(trial: Trial, case: ErrorCase) -> bool:
     """Whether the engine is right with a case; with an invalid text, however that is spelt."""
-    others = usual_spellings(case.text) if case.kind in ACCEPTANCES else []
+    is_json = case.kind in ACCEPTANCES and value_key(case.text)
+    others = usual_spellings(case.text) if is_json else ()
     return all(trial.are_right([case, *map(case.with_text, others)]))
 
 

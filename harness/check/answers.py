@@ -28,14 +28,40 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.coverage import Coverage
-from harness.verdict_kinds import ACCEPTANCES, BUG, CLASSES, LEGAL, REJECTIONS, WALK, WARNED
+from harness.verdict_kinds import (
+    ACCEPTANCES,
+    BUG,
+    CLASSES,
+    FORMAT_ONLY,
+    INVALID_VALUE,
+    LEGAL,
+    LOST_VALUE,
+    NOT_JSON,
+    REJECTIONS,
+    SPELLING,
+    SPELLINGS,
+    TRAP,
+    UNCLEAR,
+    WALK,
+    WARNED,
+)
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 Status = Literal["no_error_found", "refuses", "errs", "failed"]
 
 _CANDIDATES: Final = 40
 """Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
-_ALIKE: Final = 6
+IN_WORDS: Final = {
+    LOST_VALUE: "cannot write a valid value",
+    INVALID_VALUE: "lets an invalid value through",
+    TRAP: "cannot finish a valid value after what it allowed first",
+    FORMAT_ONLY: "lets a value through that nothing but `format` forbids",
+    NOT_JSON: "lets a text through that is no JSON",
+    "": "contradicts itself",
+    UNCLEAR: "refuses a valid text whose value it may be able to write",
+    SPELLING: "refuses a spelling of a valid value",
+}
+"""What an error does to a user, by its effect, in the order in which it is told."""
 _DOING: Final = {"compile": "while it compiled the schema"}
 _OUTCOMES: Final = {
     "crashed": "it crashed",
@@ -50,10 +76,10 @@ class ProvenError:
     """One error of an engine under a schema of the user, and the shortest text that shows it.
 
     `at` is the place of the byte that is refused, -1 where unknown; `keyword` is in force there or
-    broken; `alike` are texts of verdicts like it, its own among them; `is_spelling` says whether
-    the engine allows their values in the spelling of `json.dumps`.
+    broken; `severity` says what shows it (`harness.verdict_kinds.SHOWN_BY`).
     """
 
+    effect: str
     kind: str
     text: bytes
     at: int
@@ -62,8 +88,6 @@ class ProvenError:
     run: RunDirectory | None = field(default=None, compare=False, repr=False)
     witness: Witness | None = field(default=None, compare=False, repr=False)
     bug: Bug | None = None
-    alike: tuple[bytes, ...] = field(default=(), compare=False, repr=False)
-    is_spelling: bool = False
 
     @property
     def lets_through(self) -> bool:
@@ -76,19 +100,25 @@ class ProvenError:
         return self.kind in REJECTIONS
 
     @property
-    def about(self) -> tuple[str, str]:
-        """What errors have in common that nobody shrank: kind and keyword."""
-        return self.kind, self.keyword
+    def is_spelling(self) -> bool:
+        """Whether it is not shown to cost a value."""
+        return self.effect in SPELLINGS
+
+    @property
+    def about(self) -> tuple[str, str, str]:
+        """What errors have in common that nobody shrank."""
+        return self.effect, self.kind, self.keyword
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What a model meets first, what a keyword says before white space, the shortest text."""
-        severity = WORST_FIRST.index(self.severity)
-        return severity, not self.keyword, len(self.text), self.text, self.kind
+        """What costs most, what a real value shows, what has a keyword, the shortest text."""
+        effect, severity = list(IN_WORDS).index(self.effect), WORST_FIRST.index(self.severity)
+        return effect, severity, not self.keyword, len(self.text), self.text, self.kind
 
     def row(self) -> dict[str, Any]:
         """As JSON; only what is forbidden has a place."""
-        row: dict[str, Any] = {"text": self.text.decode("utf-8", "backslashreplace")}
+        row: dict[str, Any] = {"effect": self.effect, "kind": self.kind}
+        row |= {"text": self.text.decode("utf-8", "backslashreplace")}
         row |= {"at": self.at} if self.forbids else {}
         return {**row, "keyword": self.keyword, "severity": self.severity}
 
@@ -152,7 +182,7 @@ class Answer:
         best = {one.about: one for one in reversed(ordered)}
         errors = (*(one for one in best.values() if one in self.errors), *later.errors)
         declared = tuple(dict.fromkeys((*later.declared, *self.declared)))
-        status: Status = "errs" if errors else later.status
+        status = _status(errors, later.status)
         covered = self.covered + later.covered
         return replace(later, status=status, errors=errors, declared=declared, covered=covered)
 
@@ -163,6 +193,9 @@ class Answer:
             "answer": self.status,
             "false_acceptances": [one.row() for one in self.errors if one.lets_through],
             "false_rejections": [one.row() for one in self.errors if one.forbids],
+            "other_errors": [
+                one.row() for one in self.errors if not one.lets_through and not one.forbids
+            ],
             "why": self.message,
             "covered": self.covered.row(),
         }
@@ -209,10 +242,14 @@ def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
     answers = {}
     for case, (end, message) in _ends(run).items():
         mine = tuple(sorted(errors[case], key=lambda one: one.order))
-        status: Status = "errs" if mine else end
-        rest = status, message, mine, tuple(declared[case]), covered[case]
+        rest = _status(mine, end), message, mine, tuple(declared[case]), covered[case]
         answers[case] = Answer(case, engine, described["version"], *rest)
     return answers
+
+
+def _status(errors: Sequence[ProvenError], end: Status) -> Status:
+    """What is told of an engine: no error alone where a value is at stake."""
+    return "errs" if any(not one.is_spelling for one in errors) else end
 
 
 def _ends(run: RunDirectory) -> dict[str, tuple[Status, str]]:
@@ -253,13 +290,11 @@ def _errors(
         if witness.evidence == WALK:
             place = len(spelled(vocabulary, witness.before)) + max(place, 0)
         severity = WORST_FIRST[verdicts.severity[at]]
-        about = witness.kind, witness.text, place, witness.keyword, severity
+        about = witness.effect, witness.kind, witness.text, place, witness.keyword, severity
         shown[at] = ProvenError(*about, stored.run, witness)
     found: dict[str, list[ProvenError]] = defaultdict(list)
     for (case, _), some in candidates.items():
-        best = sorted((shown[at] for at in some), key=lambda one: one.order)
-        texts = dict.fromkeys(one.text for one in best)
-        found[case].append(replace(best[0], alike=tuple(texts)[:_ALIKE]))
+        found[case].append(min((shown[at] for at in some), key=lambda one: one.order))
     return found
 
 

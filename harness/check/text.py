@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from harness.analysis.stored import IN_FULL
 from harness.bugs.scripts import marked, marked_parts
-from harness.check.answers import Answer, Answers, Covered, ProvenError
+from harness.check.answers import IN_WORDS, Answer, Answers, Covered, ProvenError
 from harness.live import LiveLine
 from harness.printable import printable
 from harness.render.page import filled, save_page, static_page
+from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit
+from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, SPELLINGS, TRAP
 
 WIDTH: Final = 80
-LETS_THROUGH: Final = "lets invalid output through"
-FORBIDS: Final = "forbids valid output"
-SPELLINGS: Final = "forbids a spelling of valid output"
-_TONES: Final = {
-    LETS_THROUGH: "acc",
-    FORBIDS: "rej",
-    SPELLINGS: "plain",
-    "contradicts itself": "other",
-}
-"""What an error does to a user, in the order in which it is told, and its colour on a page."""
+_TONES: Final = {LOST_VALUE: "rej", TRAP: "rej", INVALID_VALUE: "acc"}
+"""The colours of effects on a page; others are plain."""
 _NOTHING: Final = "nothing could be tried: no valid text is known; --valid FILE gives one"
 _ON_BYTES: Final = "  all that on single bytes; the whole vocabulary was not tried to the end"
-_SPELLING: Final = (
-    "nothing invalid was let through, and what was forbidden can be written in the usual spelling"
-)
 _STRICT: Final = (
-    "nothing invalid was let through, so what is written can be trusted as far as it was tried,"
+    "no invalid value was let through, so what is written can be trusted as far as it was tried,"
     " though not all that is valid can be written"
 )
 _VALIDATE: Final = (
@@ -55,37 +46,40 @@ def headline(answer: Answer) -> str:
         case "failed":
             return f"{answer.name} gives no answer: {answer.message}"
         case "errs":
-            return f"{answer.name} {' and '.join(sorts(answer.errors))}"
-    return f"{answer.name}: no error found"
+            told = (IN_WORDS[effect] for effect in by_effect(answer) if effect not in SPELLINGS)
+            return f"{answer.name} {' and '.join(told)}"
+    return f"{answer.name}: no {'value lost or let through' if answer.errors else 'error found'}"
 
 
-def sorts(errors: Iterable[ProvenError]) -> dict[str, list[ProvenError]]:
-    """Errors by what they do to a user, in the order in which they are told."""
-    found: dict[str, list[ProvenError]] = {one: [] for one in _TONES}
-    for one in errors:
-        found[sort_of(one)].append(one)
-    return {sort: some for sort, some in found.items() if some}
-
-
-def sort_of(one: ProvenError) -> str:
-    """What an error does to a user."""
-    if one.forbids:
-        return SPELLINGS if one.is_spelling else FORBIDS
-    return LETS_THROUGH if one.lets_through else "contradicts itself"
+def by_effect(answer: Answer) -> dict[str, list[ProvenError]]:
+    """The errors by what they do to a user, in the order in which they are told."""
+    found: dict[str, list[ProvenError]] = {}
+    for one in sorted(answer.errors, key=lambda one: one.order):
+        found.setdefault(one.effect, []).append(one)
+    return found
 
 
 def answer_lines(answer: Answer) -> list[str]:
-    """An answer: of each sort of error the first, then what is declared, and what was tried."""
+    """An answer: of each effect the first error, then what is declared, and what was tried.
+
+    Of spellings there is one line: how an engine spells does not depend on the schema.
+    """
     lines: list[str] = []
-    if not answer.errors:
+    if answer.status != "errs":
         lines += _wrapped(headline(answer), "", 4)
     begins = answer.name
-    for words, errors in sorts(answer.errors).items():
-        lines += _error_lines(f"{begins} {words}: ", errors[0])
+    spells = ""
+    for effect, errors in by_effect(answer).items():
+        if effect in SPELLINGS:
+            spells = spells or f"{IN_WORDS[effect]}; maskcourt spellings says which it takes"
+            continue
+        lines += _error_lines(f"{begins} {IN_WORDS[effect]}: ", errors[0])
         begins = "  and"
         if len(errors) > 1:
             lines.append(f"    {len(errors) - 1} more of this kind")
-    if answer.errors and answer.message:
+    if spells:
+        lines += _wrapped(spells, "  ", 4)
+    if answer.status == "errs" and answer.message:
         lines += _wrapped(answer.message, "  ", 2)
     if answer.declared:
         about = " ".join(dict.fromkeys(one.about for one in answer.declared))
@@ -158,13 +152,10 @@ def advice_on(answers: Answers) -> list[str]:
         about = f" with {schema}" if len(answers.schemas) > 1 else ""
         mine = answers.of(schema)
         clean = [one.engine for one in mine if one.status == "no_error_found"]
-        found = {one.engine: sorts(one.errors) for one in mine if one.errors}
-        spelling = [name for name, some in found.items() if list(some) == [SPELLINGS]]
-        strict = [name for name, some in found.items() if LETS_THROUGH not in some]
+        errs = [one for one in mine if one.status == "errs"]
+        strict = [one.engine for one in errs if INVALID_VALUE not in by_effect(one)]
         if 0 < len(clean) < len(mine):
-            advice.append(f"use {' or '.join(clean)}{about}: no error was found in it")
-        elif spelling and not clean:
-            advice.append(f"use {' or '.join(spelling)}{about}: {_SPELLING}")
+            advice.append(f"use {' or '.join(clean)}{about}: no value was lost or let through")
         elif strict and not clean:
             advice.append(f"{' and '.join(strict)}{about}: {_STRICT}")
     advice += [line for one in answers for line in one.advice]
@@ -207,7 +198,8 @@ class CheckOutput(LiveLine):
                 self._print_whole()
         else:
             about = f"{answer.schema}: " if len(self._answers.schemas) > 1 else ""
-            example = f": {''.join(error_parts(answer.errors[0], 60))}" if answer.errors else ""
+            worst = answer.errors[0] if answer.status == "errs" else None
+            example = f": {''.join(error_parts(worst, 60))}" if worst else ""
             line = printable(f"so far {about}{headline(answer)}{example}", "")
             self.say(f"{time.monotonic() - self._began:4.1f} s  {line}")
         done = sum(one.whole for one in self._answers)
@@ -256,7 +248,7 @@ def write_page(answers: Answers, out: Path) -> int:
         advice=advice_on(answers),
         headline=headline,
         covered=covered_line,
-        sort_of=sort_of,
+        in_words=IN_WORDS,
         tones=_TONES,
         in_full=IN_FULL,
         title=_title,
@@ -267,6 +259,19 @@ def write_page(answers: Answers, out: Path) -> int:
     title = answers.schemas[0] if many == 1 else f"each of {many} schemas"
     heading = f"Which engine can be trusted with {title}?"
     return save_page(static_page("maskcourt check", heading, _LEAD, body), out)
+
+
+def junit(answers: Answers, failures: Sequence[tuple[Answer, str]]) -> str:
+    """A suite per engine, a test per schema as JUnit's XML; what refuses a schema is skipped."""
+    columns = ("suite", "test", "status", "type", "message", "text")
+    rows = []
+    for answer in answers:
+        wrong = " and ".join(what for failed, what in failures if failed == answer)
+        status = FAILED if wrong else SKIPPED if answer.status == "refuses" else PASSED
+        text = "\n".join(answer_lines(answer))
+        row = (answer.engine, answer.schema, status, wrong, headline(answer), text)
+        rows.append(dict(zip(columns, row, strict=True)))
+    return as_junit(Table.of("", columns, rows))
 
 
 def _smallest_parts(error: ProvenError) -> tuple[str, ...]:

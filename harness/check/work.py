@@ -11,17 +11,18 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from harness.bugs.listing import bug_of
+from harness.bugs.shrink import Shrinker
 from harness.bugs.trial import Trial
 from harness.check.advice import remedies
-from harness.check.answers import Answer, Covered, read_answers
+from harness.check.answers import Answer, Covered, ProvenError, read_answers
 from harness.check.request import CheckRequest
-from harness.check.smallest import SmallestCases
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
@@ -33,8 +34,9 @@ from harness.inputs.schema_inputs import NamedSchema, read_instance
 from harness.inputs.vocabulary_names import BYTES
 from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import engines_of
+from harness.runs.made_with import engines_of, vocabulary_of
 from harness.validators.judge import Judge
+from harness.verdict_kinds import BUG
 
 CASES = "schemas.jsonl"
 """The cases of a check, in its directory."""
@@ -156,7 +158,7 @@ class SchemaCheck:
         (spec,) = engines_of(run)
         with closing(judge), closing(Trial(spec, judge, self._catalogue)) as trial:
             ends = max(self._ends, time.monotonic() + LEAST_SECONDS)
-            cases = SmallestCases(
+            cases = _SmallestCases(
                 trial, self._catalogue, lambda: self._stop.is_set() or time.monotonic() > ends
             )
             for name, answer in read_answers(run, self._catalogue).items():
@@ -194,6 +196,44 @@ class SchemaCheck:
         )
         run = run_with(local_lanes(self._lanes, 0, self._stop.is_set), asked, progress=_Quiet)
         return RunDirectory(run.path, run.manifest, trusted=True)
+
+
+class _SmallestCases:
+    """Shrinks errors of one engine until the `time_is_up`; then a case stays as small as it is."""
+
+    def __init__(self, trial: Trial, catalogue: Catalogue, time_is_up: Callable[[], bool]) -> None:
+        self._trial, self._catalogue, self._time_is_up = trial, catalogue, time_is_up
+        self._shrinkers: dict[RunDirectory, Shrinker] = {}
+
+    def of(self, errors: Sequence[ProvenError], schema: str) -> tuple[ProvenError, ...]:
+        """Errors under a schema with their smallest cases, the worst first; each bug once.
+
+        What is not shrunk stays where all others are about something else.
+        """
+        ordered = sorted(errors, key=lambda one: one.order)
+        first = {one.effect: one for one in reversed(ordered)}  # the worst of each before others
+        shrunk: dict[str, ProvenError] = {}
+        rest: list[ProvenError] = []
+        for one in dict.fromkeys([*reversed(first.values()), *ordered]):
+            error = one if one.is_spelling or self._time_is_up() else self._shrunk(one, schema)
+            if error.bug is None:
+                rest.append(error)
+            else:
+                shrunk.setdefault(error.bug.id, error)
+        known = {one.about for one in shrunk.values()}
+        alone = {one.about: one for one in reversed(rest) if one.about not in known}
+        return tuple(sorted((*shrunk.values(), *alone.values()), key=lambda one: one.order))
+
+    def _shrunk(self, one: ProvenError, schema: str) -> ProvenError:
+        """An error with its smallest case, where that shows it."""
+        run, witness = one.run, one.witness
+        assert run is not None
+        assert witness is not None
+        if run not in self._shrinkers:
+            about = (engines_of(run), self._catalogue, vocabulary_of(run), self._trial)
+            self._shrinkers[run] = Shrinker.of(run, *about)
+        sample = self._shrinkers[run].sample(witness, schema, BUG, self._time_is_up)
+        return one if sample.error is None else replace(one, bug=bug_of(run, sample))
 
 
 class _Quiet(RunProgress):

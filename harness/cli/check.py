@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from harness.check.request import CheckRequest
-from harness.cli.common import Json
+from harness.cli.common import FAILURES, Json
 from harness.cli.options import command
 from harness.console import print_json, tell
 from harness.options import RESULT, option
@@ -20,7 +21,13 @@ from harness.options import RESULT, option
 if TYPE_CHECKING:
     from harness.check.answers import Answer
 
+
+def _has(effects: Sequence[str], answer: Answer) -> bool:
+    return any(error.effect in effects for error in answer.errors)
+
+
 _FAILURES: Final[Mapping[str, Callable[[Answer], bool]]] = {
+    **{name: functools.partial(_has, effects) for name, effects in FAILURES.items()},
     "false_acceptances": lambda answer: any(error.lets_through for error in answer.errors),
     "false_rejections": lambda answer: any(error.forbids for error in answer.errors),
     "refuses": lambda answer: answer.status == "refuses",
@@ -34,8 +41,16 @@ class CheckResult:
 
     fail_on: Sequence[str] = option(
         (),
-        "Exit with 1 when an engine does this with one of the schemas; repeatable.",
+        "Exit with 1 when an engine does this with one of the schemas; repeatable. value: a loss,"
+        " leak or trap.",
         choices=tuple(_FAILURES),
+    )
+    junit: Path | None = option(
+        None,
+        "Write a test per engine and schema as JUnit's XML; it fails as --fail-on says, by default"
+        " on value and failed.",
+        metavar="FILE",
+        writes="file",
     )
     report: Path | None = option(
         None, "Write a page with all errors.", metavar="FILE", writes="file"
@@ -59,7 +74,7 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     """
     from harness.check.answers import Answers
     from harness.check.request import usable_schemas
-    from harness.check.text import CheckOutput, write_page
+    from harness.check.text import CheckOutput, junit, write_page
     from harness.check.work import SchemaCheck
     from harness.classification.departures import load_catalogue
     from harness.workers.temporary_directories import temporary_directory
@@ -85,12 +100,17 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
         tell(f"{result.report} ({write_page(answers, result.report):,} bytes)")
     if interrupted:
         raise KeyboardInterrupt("what is known so far is printed")
-    reasons = [
-        f"{answer.schema}: {answer.engine}: {what.replace('_', ' ')}"
+    failures = [
+        (answer, what)
         for answer in answers
-        for what in result.fail_on
+        for what in result.fail_on or ("value", "failed") * (result.junit is not None)
         if _FAILURES[what](answer)
     ]
-    if reasons:
+    if result.junit is not None:
+        result.junit.write_text(junit(answers, failures), "utf-8")
+    if failures and result.fail_on:
+        reasons = [
+            f"{one.schema}: {one.engine}: {what.replace('_', ' ')}" for one, what in failures
+        ]
         tell("maskcourt: failed on " + "; ".join(reasons))
         sys.exit(1)

@@ -5,16 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import UsageError, nearest
 from harness.options import LIMITS, RESULT, option
 from harness.runs.tables import MAX_RUN_SIZE, TEXT_TABLES
-from harness.verdict_kinds import BUG, MAIN_KINDS
+from harness.verdict_kinds import (
+    BUG,
+    COSTLY,
+    FORMAT_ONLY,
+    LEAKS,
+    LOSSES,
+    MAIN_KINDS,
+    NOT_JSON,
+    SPELLING,
+    TRAPS,
+    UNCLEAR,
+)
 
 if TYPE_CHECKING:
     from harness.classification.departures import Catalogue
     from harness.runs.directory import RunDirectory
+
+FAILURES: Final[Mapping[str, Sequence[str]]] = {
+    "value": COSTLY,
+    "loss": LOSSES,
+    "leak": LEAKS,
+    "trap": TRAPS,
+    **{name: (name,) for name in (FORMAT_ONLY, NOT_JSON, UNCLEAR, SPELLING)},
+}
+"""Effects to fail on, by their names; `value` is any that costs one."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +120,14 @@ class Search:
 
 @dataclass(frozen=True)
 class FailOn:
-    """What a command is to fail on: bugs of these kinds, of these engines or of all."""
+    """What a command is to fail on: effects or kinds of bugs, of these engines or of all."""
 
     kinds: Sequence[str] = option(
         (),
-        "Exit with 1 when an engine has such a bug, proven by whatever evidence; repeatable.",
+        "Exit with 1 when an engine has such a bug; repeatable. value: a loss, leak or trap."
+        " The last two count whatever they cost, spellings too.",
         "--fail-on",
-        choices=tuple(MAIN_KINDS),
+        choices=(*FAILURES, *MAIN_KINDS),
     )
     engines: Sequence[str] = option(
         (),
@@ -135,9 +156,15 @@ class FailOn:
 
 
 def _counts(engine: Mapping[str, Any], kind: str) -> Iterator[str]:
-    """How much of each kind of evidence shows bugs of one kind."""
-    walks = engine["by_class"][MAIN_KINDS[kind]][BUG]
-    texts = {evidence: engine[table][kind][BUG] for evidence, table in TEXT_TABLES.items()}
-    for what, number in {"token": walks, **texts}.items():
+    """How much shows bugs of one effect or kind."""
+    if kind in FAILURES:
+        names = ("loss", "leak", "trap") if kind == "value" else (kind,)
+        counts = {
+            "schema": sum(engine[name]["schemas"] - engine[name]["declared"] for name in names)
+        }
+    else:
+        counts = {"token": engine["by_class"][MAIN_KINDS[kind]][BUG]}
+        counts |= {what: engine[table][kind][BUG] for what, table in TEXT_TABLES.items()}
+    for what, number in counts.items():
         if number:
             yield f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from harness.check.advice import REWRITINGS, _changed, _without, variants
-from harness.check.smallest import usual_spellings
 from harness.engines.specs import parse_spec
 from harness.validators.validate import Validators
 
@@ -46,22 +45,6 @@ def test_what_is_written_otherwise_says_the_same(schema):
 @pytest.mark.parametrize("schema", [True, {}, {"type": "integer"}, {"$ref": "#"}, {"enum": []}])
 def test_where_there_are_no_other_words_nothing_is_changed(schema):
     assert [_changed(schema, how) for how in REWRITINGS.values()] == [None] * len(REWRITINGS)
-
-
-@pytest.mark.parametrize(
-    ("text", "spelled"),
-    [
-        (b'{"a":1.0}', [b'{"a": 1}', b'{"a":1}', b'{\n  "a": 1\n}']),
-        (b'"\\u0061"', [b'"a"']),
-        (b"-0", [b"0"]),
-        (b"1", []),
-        (b'"\xed\xa0\x80"', []),
-        (b'"\\ud800"', []),
-        (b'"\t"', []),
-    ],
-)
-def test_the_usual_spellings_of_a_text(text, spelled):
-    assert usual_spellings(text) == spelled
 
 
 def test_keywords_are_left_out_wherever_they_stand():

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
 
 from harness.check.answers import Answer, Answers, Covered, Declared, ProvenError
-from harness.check.text import CheckOutput, advice_lines, answer_lines, error_parts, write_page
+from harness.check.text import (
+    CheckOutput,
+    advice_lines,
+    answer_lines,
+    error_parts,
+    junit,
+    write_page,
+)
 from harness.validators.coverage import BRANCH, SUBSCHEMA, Coverage, Feature
 from tests.buglists import REPORTED, bug
 
@@ -17,8 +25,11 @@ COVERAGE = Coverage(
     frozenset((Feature(BRANCH, "/a"),)),
 )
 COVERED = Covered(frozenset((b"1", b"2")), frozenset((b"x",)), 12, COVERAGE)
-ALLOWED = ProvenError("false_acceptance", b'{"a": "\x07"}', -1, "json", "plain")
-FORBIDDEN = ProvenError("false_rejection", b'{"a": -0}', 6, "minimum", "real", bug=bug())
+ALLOWED = ProvenError("invalid_value", "false_acceptance", b'{"a": "x"}', -1, "type", "rare")
+FORBIDDEN = ProvenError(
+    "lost_value", "false_rejection", b'{"a": -0}', 6, "minimum", "real", bug=bug()
+)
+SPELLED = replace(FORBIDDEN, effect="spelling", bug=None)
 DECLARED = Declared("order", "In order.", "on purpose: In order. It says so. (https://e.org)")
 
 
@@ -53,27 +64,42 @@ def test_no_error_found_never_stands_without_what_was_covered():
     assert "nothing could be tried" in answer_lines(answer(status="no_error_found"))[1]
 
 
-def test_errors_are_told_with_text_keyword_severity_and_smallest_case():
-    said = "\n".join(answer_lines(errs(covered=COVERED)))
-    assert (
-        'a 1.2 lets invalid output through: {"a": "\\x07"}\n    `json`; with a plain generated value'
-        in said
-    )
-    assert 'and forbids valid output: {"a": »-«0}' in said
-    assert "a value such as -0 is refused under `minimum`; with a value" in said
-    assert 'smallest case: »-«0 under {"type":"integer","minimum":0}' in said
+def test_errors_are_told_by_what_they_cost_with_text_severity_and_smallest_case():
+    told = "\n".join(answer_lines(errs(covered=COVERED)))
+    assert told.startswith('a 1.2 cannot write a valid value: {"a": »-«0}\n')
+    assert "a value such as -0 is refused under `minimum`; with a value of the data" in told
+    assert 'smallest case: »-«0 under {"type":"integer","minimum":0}' in told
+    assert '  and lets an invalid value through: {"a": "x"}\n    `type`; with rare val' in told
+
+
+def test_effects_come_in_the_order_of_what_they_cost_and_spellings_in_one_line():
+    effects = ("spelling", "unclear", "", "not_json", "format_only", "trap", "invalid_value")
+    mixed = [replace(SPELLED, effect=one) for one in (*effects, "lost_value", "spelling")]
+    lines = answer_lines(errs("a", *mixed))
+    told = [line for line in lines if not line.startswith("    ")]
+    assert told[0].startswith("a 1.2 cannot write a valid value: ")
+    assert [line.split(":")[0].removeprefix("  and ") for line in told[1:]] == [
+        "lets an invalid value through",
+        *("cannot finish a valid value after what it allowed first",),
+        "lets a value through that nothing but `format` forbids",
+        *("lets a text through that is no JSON", "contradicts itself"),
+        "  refuses a valid text whose value it may be able to write; maskcourt spellings",
+        "  nothing could be tried",
+    ]
 
 
 def test_a_known_error_has_its_thread():
-    known = ProvenError("false_rejection", b"-0", 0, "minimum", "plain", bug=bug(upstream=REPORTED))
+    known = ProvenError(
+        "lost_value", "false_rejection", b"-0", 0, "minimum", "plain", bug=bug(upstream=REPORTED)
+    )
     assert any(REPORTED.thread in line for line in answer_lines(errs("a", known)))
 
 
 def test_more_errors_of_a_sort_are_counted():
-    other = ProvenError("false_rejection", b"-1", 0, "maximum", "rare")
+    other = ProvenError("lost_value", "false_rejection", b"-1", 0, "maximum", "rare")
     lines = answer_lines(errs("a", FORBIDDEN, other, other))
     assert "    2 more of this kind" in lines
-    assert lines[0].startswith("a 1.2 forbids valid output: ")
+    assert lines[0].startswith("a 1.2 cannot write a valid value: ")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +122,9 @@ def test_what_single_bytes_say_is_said_to_be_no_more():
 
 
 def test_no_line_is_wider_than_a_terminal_and_none_obeys_a_text():
-    long = ProvenError("false_rejection", b'"' + b"\x1b[2J" * 60 + b'"', 200, "enum" * 40, "plain")
+    long = ProvenError(
+        "lost_value", "false_rejection", b'"' + b"\x1b[2J" * 60 + b'"', 200, "enum" * 40, "plain"
+    )
     lines = answer_lines(errs("a", long, message="why " * 60, declared=(DECLARED,) * 3))
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in "".join(lines)
@@ -105,7 +133,9 @@ def test_no_line_is_wider_than_a_terminal_and_none_obeys_a_text():
 @pytest.mark.parametrize("at", [0, 40, 119])
 def test_of_a_long_text_what_is_refused_stays_in_sight(at):
     text = bytes(97 + n % 26 for n in range(120))
-    before, there, behind = error_parts(ProvenError("false_rejection", text, at, "", "rare"), 40)
+    before, there, behind = error_parts(
+        ProvenError("lost_value", "false_rejection", text, at, "", "rare"), 40
+    )
     assert there == f"»{chr(97 + at % 26)}«"
     assert len(before) <= 40
     assert (before + there[1:-1] + behind).lstrip("…") in text.decode()
@@ -113,31 +143,45 @@ def test_of_a_long_text_what_is_refused_stays_in_sight(at):
 
 def test_a_character_of_several_bytes_is_refused_as_a_whole():
     text = "aäb".encode()
-    assert error_parts(ProvenError("false_rejection", text, 1, "", "rare")) == ("a", "»ä«", "b")
+    assert error_parts(ProvenError("lost_value", "false_rejection", text, 1, "", "rare")) == (
+        "a",
+        "»ä«",
+        "b",
+    )
 
 
 def test_advice_names_engines_without_an_error_and_what_was_tried():
     said = advice_lines(answers(errs("a", advice=("a: set x=true: mends its error",)), clean("b")))
-    assert said[0] == "  use b: no error was found in it"
+    assert said[0] == "  use b: no value was lost or let through"
     assert "  a: set x=true: mends its error" in said
     assert advice_lines(answers(clean("a"), clean("b"))) == []
-    assert not any("no error" in line for line in advice_lines(answers(errs("a"))))
+    assert not any("use " in line for line in advice_lines(answers(errs("a"))))
 
 
 def test_where_none_is_clean_it_is_said_who_lets_nothing_invalid_through():
     said = advice_lines(answers(errs("a", ALLOWED), errs("b", FORBIDDEN)))
-    assert said[0].startswith("  b: nothing invalid was let through")
-    assert not any(": nothing" in one for one in advice_lines(answers(errs("a"), clean("b"))))
+    assert said[0].startswith("  b: no invalid value was let through")
+    assert not any(": no invalid" in one for one in advice_lines(answers(errs("a"), clean("b"))))
 
 
-def test_what_can_be_written_otherwise_is_told_apart():
-    spelled = replace(FORBIDDEN, is_spelling=True)
-    (first, *_) = answer_lines(errs("a", spelled))
-    assert first == 'a 1.2 forbids a spelling of valid output: {"a": »-«0}'
-    said = advice_lines(answers(errs("a", spelled), errs("b", FORBIDDEN)))
-    assert said[0].startswith(
-        "  use a: nothing invalid was let through, and what was forbidden can"
-    )
+def test_an_engine_that_refuses_no_more_than_spellings_has_no_error():
+    spells = clean("a", errors=(SPELLED,))
+    first, second, *_ = answer_lines(spells)
+    assert first == "a 1.2: no value lost or let through"
+    assert second.startswith("  refuses a spelling of a valid value; maskcourt spellings says")
+    assert advice_lines(answers(spells, errs("b")))[0].startswith("  use a: ")
+
+
+def test_as_junit_a_test_is_an_engine_with_a_schema():
+    wrong = errs("a")
+    text = junit(answers(wrong, clean("b"), answer("c", status="refuses")), [(wrong, "loss")])
+    suites = ET.fromstring(text.encode())
+    assert [(one.get("name"), one.get("failures"), one.get("skipped")) for one in suites] == [
+        *(("a", "1", "0"), ("b", "0", "0"), ("c", "0", "1")),
+    ]
+    failure = suites[0][0][0]
+    assert (failure.get("type"), suites[0][0].get("name")) == ("loss", "s.json")
+    assert "cannot write a valid value" in failure.get("message")
 
 
 def test_two_passes_say_together_what_each_said():
@@ -155,14 +199,18 @@ def test_as_json():
     assert schema["schema"] == "s.json"
     row = schema["engines"]["a"]
     assert list(row) == [
-        *("version", "answer", "false_acceptances", "false_rejections", "why", "covered"),
+        *("version", "answer", "false_acceptances", "false_rejections", "other_errors"),
+        *("why", "covered"),
     ]
-    assert row["false_acceptances"] == [
-        {"text": '{"a": "\x07"}', "keyword": "json", "severity": "plain"}
-    ]
-    assert row["false_rejections"] == [
-        {"text": '{"a": -0}', "at": 6, "keyword": "minimum", "severity": "real"}
-    ]
+    (leak,), (loss,) = row["false_acceptances"], row["false_rejections"]
+    assert leak == {
+        "effect": "invalid_value",
+        "kind": "false_acceptance",
+        "text": '{"a": "x"}',
+        "keyword": "type",
+        "severity": "rare",
+    }
+    assert (loss["effect"], loss["severity"], loss["at"]) == ("lost_value", "real", 6)
     assert schema["engines"]["b"]["answer"] == "no_error_found"
     assert schema["engines"]["b"]["covered"]["subschema"] == {"reached": 0, "of": 2}
 
@@ -189,15 +237,17 @@ def test_interrupted_what_is_known_is_printed_and_what_is_not_is_said(capsys):
     output.tell(so_far)
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "so far a 1.2 lets invalid output through" in printed.err
+    assert "so far a 1.2 cannot write a valid value" in printed.err
     output.end()
     said = capsys.readouterr().out
-    assert "a 1.2 lets invalid output through" in said
+    assert "a 1.2 cannot write a valid value" in said
     assert "b gives no answer: it was interrupted before that" in said
 
 
 def test_the_page_has_every_error_and_runs_nothing(tmp_path):
-    hostile = ProvenError("false_acceptance", b"<script>alert(1)</script>", -1, "<b>", "rare")
+    hostile = ProvenError(
+        "invalid_value", "false_acceptance", b"<script>alert(1)</script>", -1, "<b>", "rare"
+    )
     page = tmp_path / "page.html"
     size = write_page(answers(errs("a", hostile, FORBIDDEN, covered=COVERED), clean()), page)
     text = page.read_text()

@@ -142,7 +142,9 @@ def test_bugs(capsys):
 
 
 def test_answers_of_a_check(capsys):
-    error = ProvenError("false_acceptance", EVIL.encode(), 0, EVIL, "common", bug=bug(title=EVIL))
+    error = ProvenError(
+        *("invalid_value", "false_acceptance", EVIL.encode(), 0, EVIL, "plain"), bug=bug(title=EVIL)
+    )
     declared = Declared(EVIL, EVIL, EVIL)
     answers = Answers([EVIL], ["a", "b"])
     output = CheckOutput(answers, quiet=False)
