@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -40,7 +41,7 @@ def checked(tmp_path_factory):
     done = maskcourt(
         *("check", directory / "schemas", "-e", FORGETFUL, "-e", PLANTED, "--vocabulary", "bytes"),
         *("--json", "--out", runs, "--report", directory / "page.html"),
-        *("--fail-on", "false_acceptances", "--fail-on", "failed"),
+        *("--fail-on", "leak", "--fail-on", "failed", "--junit", directory / "junit.xml"),
     )
     return done, {one["schema"].rpartition("/")[2]: one["engines"]
                   for one in json.loads(done.stdout)["schemas"]}, directory  # fmt: skip
@@ -53,6 +54,7 @@ class TestAnswers:
         answer = checked[1]["plain.json"][FORGETFUL]
         assert answer["answer"] == "errs"
         assert {one["keyword"] for one in answer["false_acceptances"]} == {"minimum"}
+        assert {one["effect"] for one in answer["false_acceptances"]} == {"invalid_value"}
         assert all(json.loads(one["text"])["n"] < 3 for one in answer["false_acceptances"])
 
     def test_an_engine_that_dies_of_a_schema_gives_no_answer_and_holds_up_no_other(self, checked):
@@ -71,8 +73,10 @@ class TestAnswers:
         done = checked[0]
         assert done.returncode == 1
         (last,) = (one for one in done.stderr.splitlines() if one.startswith("maskcourt: "))
-        assert f"plain.json: {FORGETFUL}: false acceptances" in last
+        assert f"plain.json: {FORGETFUL}: leak" in last
         assert f"title.json: {PLANTED}: failed" in last
+        suites = ET.parse(checked[2] / "junit.xml").getroot()
+        assert [one.get("failures") for one in suites] == ["1", "1"]
 
     def test_its_runs_are_runs_like_all_others(self, checked):
         _, _, directory = checked

@@ -134,6 +134,8 @@ class TestTally:
         [
             (["--fail-on", "false_acceptances"], "AcceptsExtra: 1 token with fa"),
             (["--fail-on", "false_rejections"], "ForbidsOne: 1 token with fa"),
+            (["--fail-on", "leak"], "AcceptsExtra: 1 schema with leak"),
+            (["--fail-on", "value"], "AcceptsExtra: 1 schema with value"),
             (["--fail-on", "false_acceptances", "--fail-engine", "ForbidsOne"], None),
             (["--fail-on", "false_rejections", "--fail-engine", "ForbidsOne"], "ForbidsOne: 1"),
         ],
