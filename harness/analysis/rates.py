@@ -90,7 +90,8 @@ class Rates:
         self.sampled = is_sample(stored.run)
         self._effects = stored.arrays(
             """SELECT engine, case_row, list_position($1, effect::VARCHAR) - 1 AS effect,
-                enum_code(min(shown_by))::BIGINT AS shown_by, bool_and(class <> 'bug') AS declared,
+                least(enum_code(min(shown_by)), 2)::BIGINT AS shown_by,
+                bool_and(class <> 'bug') AS declared,
                 coalesce(bit_or(judged) FILTER (NOT only_challenger), 0)::BIGINT AS judged,
                 coalesce(bit_or(judged) FILTER (NOT only_challenger AND shown_by = 'real'), 0)
                     ::BIGINT AS judged_real
