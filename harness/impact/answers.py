@@ -132,13 +132,7 @@ class ImpactRun:
 
     @classmethod
     def begin(cls, path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> ImpactRun:
-        """The run at `path` for writing, made if it is not there.
-
-        The identity must be the same for the run to go on in it; the notes are only recorded.
-
-        Raises:
-            RunDirectoryError: It cannot be written, holds something else, or another run.
-        """
+        """The run at `path` for writing, new or gone on with; see `begin_or_go_on`."""
         run = cls(begin_or_go_on(path, identity, notes, IMPACT)[0])
         try:
             run._answers.mend()
@@ -149,11 +143,7 @@ class ImpactRun:
         return run
 
     def answers(self) -> Iterator[ModelAnswer]:
-        """The answers that are there.
-
-        Raises:
-            RunDirectoryError: A line is none.
-        """
+        """The answers that are there; RunDirectoryError where a line is none."""
         for number, line in enumerate(self._answers.lines(), 1):
             try:
                 yield ModelAnswer.of_line(line)
@@ -168,11 +158,7 @@ class ImpactRun:
 
 
 def open_impact(path: Path) -> ImpactRun:
-    """An impact run for reading.
-
-    Raises:
-        RunDirectoryError: There is none, or its manifest cannot be read.
-    """
+    """An impact run for reading; RunDirectoryError where there is none, or it was altered."""
     if not (path / MANIFEST).is_file():
         raise RunDirectoryError(f"{path} is no impact run: it has no {MANIFEST}")
     return ImpactRun(RunDirectory(path, read_manifest(path, IMPACT)))

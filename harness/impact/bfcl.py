@@ -24,7 +24,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -118,11 +118,8 @@ def load(path: Path | None = None, category: str = "live_multiple") -> FunctionC
     """The task of one of `CATEGORIES`.
 
     The data are in a directory or an archive, such as the wheel of ``bfcl-eval``; None is those of
-    the installed distribution.
-
-    Raises:
-        UsageError: Another category, or nothing is installed.
-        InputError: The data are missing or not in the format.
+    the installed distribution. UsageError for another category or where nothing is installed,
+    InputError where the data are missing or not in the format.
     """
     questions = {question.id: question for question in read(path, category)}
     return FunctionCalling(f"bfcl_{category}", questions)
@@ -274,7 +271,8 @@ def _documented_value(documented: Mapping[str, Any]) -> dict[str, Any]:
         if items is not None:
             schema["items"] = _value(items if enum is None else {**items, "enum": enum})
     elif enum is not None:
-        schema["enum"] = _without_repetition(_spelt(kind, value) for value in enum)
+        spelt = [_spelt(kind, value) for value in enum]  # 1 and true are two values
+        schema["enum"] = list({(type(value), str(value)): value for value in spelt}.values())
         if not all(type(value) in _PYTHON[kind] for value in schema["enum"]):
             del schema["type"]
     return schema
@@ -289,8 +287,3 @@ def _spelt(kind: str, value: Any) -> Any:
     if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", value, re.ASCII):
         return float(value)
     return _SPELT.get(kind, {}).get(value.lower(), value)
-
-
-def _without_repetition(values: Iterable[Any]) -> list[Any]:
-    """The values in their order; 1 and true are two values, though equal in Python."""
-    return list({(type(value), str(value)): value for value in values}.values())

@@ -72,9 +72,7 @@ class Task(Protocol):
 def open_task(name: str, options: Mapping[str, Any]) -> Task:
     """One of `TASKS`, or ``module:function`` of another, with what its function takes.
 
-    Raises:
-        UsageError: There is none.
-        InputError: Its data cannot be read.
+    UsageError where there is none, InputError where its data cannot be read.
     """
     module, _, function = TASKS.get(name, name).partition(":")
     if not function:
@@ -104,11 +102,7 @@ def _group(item: Item) -> tuple[str, str]:
 
 
 def json_lines(name: str, content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file of JSON Lines, with the numbers of their lines.
-
-    Raises:
-        InputError: A line holds none.
-    """
+    """The objects of a file of JSON Lines with their lines' numbers; InputError for other lines."""
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
             try:

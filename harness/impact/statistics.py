@@ -121,7 +121,10 @@ def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
 
     Pairs without a common item count for none.
     """
-    counted = [_counted(results[left], results[right]) for left, right in combinations(results, 2)]
+    counted = [
+        Counter((left[item], right[item]) for item in left.keys() & right.keys())
+        for left, right in combinations(results.values(), 2)
+    ]
     tests = {
         pair: mcnemar(times[True, False], times[False, True])
         for pair, times in enumerate(counted)
@@ -136,11 +139,6 @@ def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
         tested = tests.get(pair), corrected.get(pair)
         pairs.append(EnginePair(*names, items, times[True, True], *only, value, low, high, *tested))
     return tuple(pairs)
-
-
-def _counted(left: Mapping[str, bool], right: Mapping[str, bool]) -> Counter[tuple[bool, bool]]:
-    """Of the common items, how many are right under both, under left alone, under none."""
-    return Counter((left[item], right[item]) for item in left.keys() & right.keys())
 
 
 def placement_effects(answers: Mapping[str, bool], *, seed: int = SEED) -> PlacementEffects | None:

@@ -113,8 +113,7 @@ class TransformersModel:
     def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> Sequence[int]:
         """The tokens of a conversation, up to where the model's answer begins.
 
-        Raises:
-            InputError: The model has no chat template, or it cannot take the conversation.
+        InputError where the model has no chat template, or it cannot take the conversation.
         """
         ids = self._rendered(messages, tools)
         if tools and ids == self._rendered(messages, ()):  # the template leaves tools out
@@ -153,7 +152,10 @@ class TransformersModel:
                 logits_to_keep=1,
             )
             logits = out.logits[:, -1].float().cpu().numpy()
-        return _fitted(logits, self.vocabulary.size), out.past_key_values
+        # Columns beyond the vocabulary are no tokens; tokens without a column are never taken.
+        logits = logits[:, : self.vocabulary.size]
+        lacking = ((0, 0), (0, self.vocabulary.size - logits.shape[1]))
+        return np.pad(logits, lacking, constant_values=-np.inf), out.past_key_values
 
 
 class Decoding:
@@ -196,12 +198,7 @@ def _with_tools_told(
 
 
 def open_model(name: str, device: str = "auto") -> TransformersModel:
-    """The model of a path, or `SMALL`.
-
-    Raises:
-        UsageError: The wheel of the small model, or a library, is missing.
-        InputError: There is no such model, or it cannot be loaded.
-    """
+    """The model of a path, or `SMALL`; UsageError where a wheel or library is missing for it."""
     path = _small() if name == SMALL else Path(name).expanduser()
     if not path.exists():
         raise InputError(f"model {path} does not exist", f"give a path, or {SMALL}")
@@ -254,11 +251,3 @@ def _read(path: Path) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise InputError(f"model {path} cannot be loaded: {reason}") from error
-
-
-def _fitted(logits: Logits, size: int) -> Logits:
-    """Columns beyond the vocabulary are no tokens; tokens without a column are never taken."""
-    if logits.shape[1] >= size:
-        return logits[:, :size]
-    lacking = np.full((len(logits), size - logits.shape[1]), -np.inf, dtype=np.float32)
-    return np.concatenate([logits, lacking], axis=1)

@@ -34,12 +34,7 @@ from harness.workers.temporary_directories import saved_vocabulary
 
 
 def run_impact(request: ImpactRequest) -> ImpactRun:
-    """Run what is asked, or go on with it where it was interrupted.
-
-    Raises:
-        MaskcourtError: Whatever the user can mend.
-        KeyboardInterrupt: The user stopped it; finished items are kept.
-    """
+    """Run what is asked, or go on where it was interrupted; finished items are kept."""
     refuse_foreign(request.out, IMPACT)
     specs = provide_all(parse_specs(request.engines))
     task = open_task(request.task, request.task_options)

@@ -70,14 +70,6 @@ def test_another_request_is_refused(tmp_path):
         ImpactRun.begin(tmp_path, other, {})
 
 
-def test_two_cannot_write_at_once(tmp_path):
-    run = ImpactRun.begin(tmp_path, IDENTITY, {})
-    with pytest.raises(RunDirectoryError, match="another process"):
-        ImpactRun.begin(tmp_path, IDENTITY, {})
-    run.close()
-    ImpactRun.begin(tmp_path, IDENTITY, {}).close()
-
-
 def test_a_manifest_that_was_altered_is_refused(tmp_path):
     answered(tmp_path)
     file = tmp_path / "impact.json"
