@@ -42,7 +42,7 @@ from harness.verdict_kinds import (
 STATES = ("open", "closed", "fixed")
 _ORDER: Final = ((*LEAKS, *LOSSES), TRAPS, (FORMAT_ONLY, NOT_JSON, ""))
 """Effects in the order in which bugs are listed; all others come last."""
-_MEANINGS: Final[Mapping[str, str]] = {
+MEANINGS: Final[Mapping[str, str]] = {
     INVALID_VALUE: "an invalid value is let through",
     FORMAT_ONLY: "a value that nothing but format forbids is let through",
     NOT_JSON: "a text that is no JSON is let through",
@@ -51,6 +51,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     SPELLING: "a valid value can be written in another spelling alone",
     UNCLEAR: "whether a valid value can be written is not clear",
 }
+"""What each effect means to a user."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Bug(ShrunkVerdict):
     @property
     def effect_in_words(self) -> str:
         """What it costs a user, in words; empty where that is not known."""
-        meaning = _MEANINGS.get(self.effect, "")
+        meaning = MEANINGS.get(self.effect, "")
         return meaning and f"{self.effect.replace('_', ' ')}: {meaning}"
 
     @property

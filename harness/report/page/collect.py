@@ -14,7 +14,7 @@ from harness.analysis.breakdown import agreement, case_statuses, crossed, failur
 from harness.analysis.matrix import COLUMNS
 from harness.analysis.stored import StoredRun
 from harness.analysis.tally import summarize
-from harness.bugs.listing import Bug, BugList, known_bugs
+from harness.bugs.listing import MEANINGS, Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.errors import UsageError
@@ -28,32 +28,12 @@ from harness.report.page.sampling import draw
 from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
-from harness.verdict_kinds import (
-    CLASSES,
-    COSTLY,
-    FORMAT_ONLY,
-    INVALID_VALUE,
-    KINDS,
-    LOST_VALUE,
-    NOT_JSON,
-    SPELLING,
-    TRAP,
-    UNCLEAR,
-)
+from harness.verdict_kinds import CLASSES, COSTLY, KINDS
 
 SHOWN: Final = 600
 """Verdicts that a report shows unless it is told otherwise."""
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
-EFFECT_MEANINGS: Final = {
-    INVALID_VALUE: "an invalid value is let through",
-    FORMAT_ONLY: "a value that nothing but format forbids is let through",
-    NOT_JSON: "a text that is no JSON is let through",
-    LOST_VALUE: "a valid value cannot be written in any usual spelling",
-    TRAP: "a valid value that can be written cannot be after what the engine allowed first",
-    SPELLING: "a valid value can be written in another spelling alone",
-    UNCLEAR: "whether a valid value can be written is not clear",
-}
 _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
@@ -114,7 +94,7 @@ def collect(
         },
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
-        "effects": EFFECT_MEANINGS,
+        "effects": MEANINGS,
         "summary": tally,
         "bugs": shown_bugs(bugs),
         "columns": COLUMNS,
