@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.comparison.case_run import Rules
-from harness.engines.panel import Limits
+from harness.engines.panel import Limits, limit_option
 from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
 from harness.errors import InputError
 from harness.inputs.schema_inputs import NamedSchema, read_schemas
@@ -29,14 +29,7 @@ class CheckRequest:
         (), "A text that is not; repeatable.", exists=True, metavar="FILE"
     )
     vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
-    compile: float = option(
-        10.0,
-        "Seconds of processor time that an engine gets for a schema.",
-        "--compile-timeout",
-        heading=LIMITS,
-        above=0,
-        unit="SECONDS",
-    )
+    compile: float = limit_option(10.0, "schema", "--compile-timeout")
     memory: int = option(
         4 << 30, "Resident memory per engine.  [default: 4G]", heading=LIMITS, above=0, unit="SIZE"
     )

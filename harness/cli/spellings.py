@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.cli.common import Departures, Json
 from harness.cli.options import command
 from harness.console import print_json, say
-from harness.engines.panel import Limits
+from harness.engines.panel import Limits, limit_option
 from harness.engines.specs import DEFAULT
 from harness.options import option
 
@@ -34,13 +34,7 @@ class SpellingsRequest:
         metavar="DIR",
         writes="directory",
     )
-    compile: float = option(
-        10.0,
-        "Seconds of processor time per schema.",
-        "--compile-timeout",
-        above=0,
-        unit="SECONDS",
-    )
+    compile: float = limit_option(10.0, "schema", "--compile-timeout")
     memory: int = option(
         4 << 30, "Resident memory per engine.  [default: 4G]", above=0, unit="SIZE"
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.engines.panel import Limits
+from harness.engines.panel import Limits, limit_option
 from harness.engines.specs import DEFAULT
 from harness.inputs.vocabulary_names import BYTES
 from harness.options import option
@@ -37,13 +37,7 @@ class ConformanceRequest:
     )
     vocabulary: str = option(BYTES, "As of bench.", metavar="SPEC")
     lanes: int | None = option(None, "Cases at the same time.", least=1)
-    compile: float = option(
-        2.0,
-        "Seconds of processor time per schema.",
-        "--compile-timeout",
-        above=0,
-        unit="SECONDS",
-    )
+    compile: float = limit_option(2.0, "schema", "--compile-timeout")
     memory: int = option(
         4 << 30, "Resident memory per engine.  [default: 4G]", above=0, unit="SIZE"
     )

@@ -32,7 +32,8 @@ Asking = Generator[None, Any, T]
 """Work that takes several answers of one engine: it asks, waits for the answer, goes on."""
 
 
-def _seconds(default: float, what: str, name: str) -> float:
+def limit_option(default: float, what: str, name: str) -> float:
+    """An option for seconds of processor time, in requests that have limits."""
     text = f"Seconds of processor time per {what}."
     return option(default, text, name, heading=LIMITS, above=0, unit="SECONDS")
 
@@ -41,9 +42,9 @@ def _seconds(default: float, what: str, name: str) -> float:
 class Limits:
     """What one request to an engine may cost: seconds of processor time, bytes of memory."""
 
-    compile: float = _seconds(60.0, "schema", "--compile-timeout")
-    mask: float = _seconds(10.0, "mask", "--mask-timeout")
-    resolve: float = _seconds(120.0, "batch of tokens", "--resolve-timeout")
+    compile: float = limit_option(60.0, "schema", "--compile-timeout")
+    mask: float = limit_option(10.0, "mask", "--mask-timeout")
+    resolve: float = limit_option(120.0, "batch of tokens", "--resolve-timeout")
     memory: int = option(
         4 << 30, "Resident memory per host.  [default: 4G]", heading=LIMITS, unit="SIZE", above=0
     )

@@ -201,12 +201,12 @@ def _laid_out(schema: str) -> str:
 
 
 def _effect(witness: Mapping[str, Any]) -> Iterator[str]:
-    effect, why = witness["effect"], witness["why"]
+    effect, reasons = witness["effect"], witness["why"]
     if not effect:
         return
-    by = f", shown by a {why['shown_by']} value" if why["shown_by"] else ""
+    by = f", shown by a {reasons['shown_by']} value" if reasons["shown_by"] else ""
     yield f"effect: {effect.replace('_', ' ')}{by}"
-    if asked := why["spellings_asked"]:
+    if asked := reasons["spellings_asked"]:
         yield f"  refused: {asked:,} usual spellings"
     if witness["spelling"]:
         yield f"  taken: {printable(witness['spelling'])}"
