@@ -24,7 +24,7 @@ SWEEP  ?= --compile-timeout 10
 RUN ?= $(patsubst %/run.json,%,$(firstword $(shell ls -t runs/*/run.json 2>/dev/null)))
 
 # The published run: a sample of the ten families of JSONSchemaBench, from MaskBench.
-RESULT   := maskbench-300
+RESULT   := maskbench
 FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Glaiveai2K \
             JsonSchemaStore Kubernetes Snowplow WashingtonPost
 
@@ -95,7 +95,7 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 	$(BIN)/maskcourt report $(RUN)
 
 results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/
-	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 300 --cap 200 \
+	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 100 --cap 100 \
 		--compile-timeout 10 --on-dropout stop --samples 0 --generated 0 --shrink-budget 0 \
 		--out runs/$(RESULT)
 	$(BIN)/maskcourt bugs runs/$(RESULT)
