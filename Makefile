@@ -96,7 +96,7 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 
 results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/
 	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 100 --cap 100 \
-		--compile-timeout 10 --on-dropout stop --samples 0 --generated 0 --shrink-budget 0 \
+		--compile-timeout 10 --shrink-budget 0 \
 		--out runs/$(RESULT)
 	$(BIN)/maskcourt bugs runs/$(RESULT)
 	$(BIN)/python -m harness.report.publish runs/$(RESULT) results/$(RESULT)
