@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from harness.analysis.compile_reasons import compile_reasons
-from harness.analysis.rates import Rates
+from harness.analysis.rates import EVERYDAY, Rates
 from harness.analysis.stored import WORST_FIRST, StoredRun
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, witnesses
@@ -48,9 +48,8 @@ def matrix(
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for at, (name, engine) in enumerate(engines.items()):
         found[name] = {"refuses": _refused(engine["compile"], reasons.get(name, {}))}
-        nothing = len(WORST_FIRST)
-        costly = rates.shown_by(at, COSTLY) < nothing
-        spells = int(((rates.shown_by(at, (SPELLING,)) < nothing) & ~costly).sum())
+        costly = rates.shown_by(at, COSTLY) < EVERYDAY
+        spells = int(((rates.shown_by(at, (SPELLING,)) < len(WORST_FIRST)) & ~costly).sum())
         counts = {
             "leaks": engine["leak"],
             "loses": engine["loss"],
@@ -88,8 +87,11 @@ def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[st
 
 
 _SENTENCES: Final = {
-    "leaks": ("Lets an invalid value through", "Lets no invalid value through that was tried"),
-    "loses": ("Cannot write a valid value", "Can write every valid value that was tried"),
+    "leaks": (
+        "Lets an invalid value through",
+        "Lets no everyday invalid value through that was tried",
+    ),
+    "loses": ("Cannot write a valid value", "Can write every everyday value that was tried"),
     "traps": ("Forbids to finish a value that it lets begin", "Leads into no trap"),
     "spells": ("Refuses only a spelling of a value", "Nowhere refuses a spelling and nothing else"),
 }
@@ -110,7 +112,8 @@ def _sentence(column: str, rate: Mapping[str, Any], engine: Mapping[str, Any]) -
         return text + (": see `maskcourt spellings`." if many else ".")
     if many:
         text += f" ({in_words(rate)})"
-    beside = [
+    beside = [f"in {rate['rare']:,} more with rare values alone"] * bool(rate["rare"])
+    beside += [
         f"{words} in {engine[name]['schemas']:,}"
         for name, words in _BESIDE.get(column, {}).items()
         if engine[name]["schemas"]

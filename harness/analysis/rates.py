@@ -7,9 +7,11 @@ leak
     the share with an invalid value that it lets through.
 
 Traps, what only ``format`` forbids, texts that are no JSON and mere spellings are counted alike,
-and apart. Each rate is given for all values that were tried and for real ones, the instances of
-the data set. Whether an engine declares what it does hides nothing: beside a rate stands in how
-many schemas all that counts is declared, or warned of.
+and apart. Each rate is given for everyday values, real or plain, and for real ones alone, the
+instances of the data set; schemas in which nothing but a rare value shows an error (a control
+character that an engine forbids in every string) are counted beside it. Whether an engine declares
+what it does hides nothing: beside a rate stands in how many schemas all that counts is declared, or
+warned of.
 
 An engine was judged on a schema if it was judged at a position of a walk, or by a whole text. Of
 engines in pairs, what the other one was not judged on does not count: who goes on where others gave
@@ -43,12 +45,14 @@ from harness.analysis.statistics import (
 from harness.analysis.stored import WORST_FIRST, StoredRun
 from harness.verdict_kinds import (
     ACCEPTANCES,
+    COSTLY,
     EFFECTS,
     FORMAT_ONLY,
     LEAKS,
     LOSSES,
     MAIN_KINDS,
     NOT_JSON,
+    RARE,
     REAL,
     REJECTIONS,
     SPELLING,
@@ -77,6 +81,8 @@ PAIR: Final = (
 """What is said of a pair; see `Rates.pairs`."""
 
 _MILLION: Final = 1_000_000
+EVERYDAY: Final = WORST_FIRST.index(RARE)
+"""What shows an effect, as an index in `WORST_FIRST`, is everyday below this."""
 _UNTESTED: Final = dict.fromkeys(PAIR[PAIR.index("low") :])
 
 Bools = npt.NDArray[np.bool_]
@@ -90,13 +96,11 @@ class Rates:
         self.sampled = is_sample(stored.run)
         self._effects = stored.arrays(
             """SELECT engine, case_row, list_position($1, effect::VARCHAR) - 1 AS effect,
-                least(enum_code(min(shown_by)), 2)::BIGINT AS shown_by,
+                least(enum_code(shown_by), 2)::BIGINT AS shown_by,
                 bool_and(class <> 'bug') AS declared,
-                coalesce(bit_or(judged) FILTER (NOT only_challenger), 0)::BIGINT AS judged,
-                coalesce(bit_or(judged) FILTER (NOT only_challenger AND shown_by = 'real'), 0)
-                    ::BIGINT AS judged_real
+                coalesce(bit_or(judged) FILTER (NOT only_challenger), 0)::BIGINT AS judged
             FROM verdicts WHERE effect <> '' AND engine >= 0
-            GROUP BY engine, case_row, effect""",
+            GROUP BY engine, case_row, effect, shown_by""",
             list(EFFECTS),
         )
         tested = [
@@ -129,13 +133,16 @@ class Rates:
     def rate(self, engine: int, effects: Sequence[str]) -> dict[str, Any]:
         """In how many schemas an engine shows some effects, as JSON.
 
-        ``schemas`` (by all values tried) ``of`` so many judged; of them by the worst that shows it
-        ``real``, ``plain``, ``rare``; ``declared``, those in which all of it is declared or warned
-        of; ``share`` and ``real_share`` with 95% intervals.
+        ``schemas`` ``of`` so many judged; by the worst that shows it ``real``, ``plain``, ``rare``.
+        What costs a value counts where an everyday value shows it: those by rare ones alone are no
+        part of ``schemas``. ``declared``, those in which all that counts is declared or warned of;
+        ``share`` and ``real_share`` with 95% intervals.
         """
         shown, judged, found = self.shown_by(engine, effects), self.judged(engine), self._effects
+        limit = EVERYDAY if set(effects) <= set(COSTLY) else len(WORST_FIRST)
         mine = (found["engine"] == engine) & np.isin(found["effect"], _codes(effects))
-        hits, real = shown < len(WORST_FIRST), shown == WORST_FIRST.index(REAL)
+        mine &= found["shown_by"] < limit
+        hits, real = shown < limit, shown == WORST_FIRST.index(REAL)
         is_bug = np.isin(np.arange(len(hits)), found["case_row"][mine & ~found["declared"]])
         counted = np.bincount(shown, minlength=len(WORST_FIRST))
         both = shares(np.column_stack([hits, real])[judged], sampled=self.sampled)
@@ -150,7 +157,7 @@ class Rates:
     def pairs(self) -> list[dict[str, Any]]:
         """All pairs of engines by loss and leak, as JSON.
 
-        ``values`` says which count: ``all`` or ``real``; on ``schemas`` both were judged;
+        ``values`` says which count: ``everyday`` or ``real``; on ``schemas`` both were judged;
         ``difference`` is of the shares, with its 95% interval; ``p`` is McNemar's, ``p_holm``
         corrected for as many pairs, ``apart`` whether they can be told apart. Where the cases are
         no sample the last five are None.
@@ -159,9 +166,11 @@ class Rates:
         pairs = list(combinations(range(len(engines)), 2))
         judged = {pair: self.judged(*pair) for pair in pairs}
         rows = []
-        for (counted, effects), values in product(HEADLINE.items(), ("all", REAL)):
-            bits = self._effects["judged" if values == "all" else "judged_real"]
-            bits = np.where(np.isin(self._effects["effect"], _codes(effects)), bits, 0)
+        for (counted, effects), values in product(HEADLINE.items(), ("everyday", REAL)):
+            limit = EVERYDAY if values != REAL else WORST_FIRST.index(REAL) + 1
+            counts = np.isin(self._effects["effect"], _codes(effects))
+            counts &= self._effects["shown_by"] < limit
+            bits = np.where(counts, self._effects["judged"], 0)
             found = []
             for pair in pairs:
                 hits = [self._hits(bits, *way)[judged[pair]] for way in (pair, pair[::-1])]

@@ -137,7 +137,7 @@ def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
 
     Empty where all were judged on the same schemas.
     """
-    rows = [one for one in pairs if one["values"] == "all"]
+    rows = [one for one in pairs if one["values"] == "everyday"]
     if len({one["schemas"] for one in rows}) < 2:
         return ""
     lines = [

@@ -114,8 +114,8 @@ def headline(summary: Summary, *, intervals: bool = True) -> Table:
         if intervals:
             shares = (with_interval(rate[name], percent) for name in ("share", "real_share"))
             parts = [f"{part}: {share}" for part, share in zip(parts, shares, strict=True)]
-        if rate["declared"]:
-            parts.append(f"{rate['declared']:,} declared")
+        parts += [f"{rate['declared']:,} declared"] * bool(rate["declared"])
+        parts += [f"rare alone {rate['rare']:,}"] * bool(rate["rare"])
         return (";\n" if intervals else ", ").join(parts)
 
     rows = []
