@@ -89,7 +89,7 @@ def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[st
 _SENTENCES: Final = {
     "leaks": (
         "Lets an invalid value through",
-        "Lets no everyday invalid value through that was tried",
+        "Lets no everyday invalid value through",
     ),
     "loses": ("Cannot write a valid value", "Can write every everyday value that was tried"),
     "traps": ("Forbids to finish a value that it lets begin", "Leads into no trap"),

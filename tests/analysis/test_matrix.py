@@ -64,8 +64,8 @@ class TestSentences:
 
     def test_say_where_nothing_is_proven(self, cells):
         assert [cell["sentence"] for cell in cells(walked("one")).values()][1:3] == [
-            "Lets no invalid value through that was tried in 1 schema.",
-            "Can write every valid value that was tried in 1 schema.",
+            "Lets no everyday invalid value through in 1 schema.",
+            "Can write every everyday value that was tried in 1 schema.",
         ]
 
     def test_tell_refusals_from_failures(self, cells):

@@ -111,8 +111,8 @@ class TestSummary:
         ]
         many[0].verdicts(0, "b", "false_acceptance", 1, **LEAK)
         printed = text(stored(*many))
-        assert cells(printed, "loss", "all", "a", "b", "12") == ["12", "0", "0.0015", "true"]
-        assert cells(printed, "leak", "all", "b", "c", "12") == ["1", "0", "1", "false"]
+        assert cells(printed, "loss", "everyday", "a", "b", "12") == ["12", "0", "0.0015", "true"]
+        assert cells(printed, "leak", "everyday", "b", "c", "12") == ["1", "0", "1", "false"]
 
     def test_says_what_is_not_known(self, stored):
         assert "not judged" in text(stored())
