@@ -79,7 +79,7 @@ TEXTS = [
 
 
 def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_file, tmp_path):
-    options = ("--samples", 0, "--generated", 0)
+    options = ("--samples", 0, "--generated", 0, "--challenger", "json")
     out = finished_run(tmp_path, TEXTS, f"{HALF_AS_FUSSY},{FUSSY}", vocabulary_file, *options)
     shrunk = maskcourt("bugs", out, "--trust", "--json", "--lanes", 1)
     bugs = json.loads(shrunk.stdout)["bugs"]
