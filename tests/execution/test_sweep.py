@@ -137,7 +137,8 @@ class TestInterrupted:
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_the_installed_command_finds_the_engines_wherever_it_is_started(tmp_path, elsewhere):
     """Also in the checkout itself, which Ray puts on the module path of lanes, too."""
-    arguments = ("--family", "numbers", "--limit", 1, "--engines", "xgrammar", "--cap", 1)
+    arguments = ("--family", "numbers", "--limit", 1, "--engines", "xgrammar,llguidance")
+    arguments += ("--cap", 1)
     arguments += ("--shrink-budget", 0, "--generated", 0, "--samples", 0, "--out", tmp_path / "run")
     done = subprocess.run(
         [Path(sys.executable).with_name("maskcourt"), "sweep", *map(str, arguments)],
