@@ -13,7 +13,7 @@ from harness.engines.specs import with_version
 from harness.inputs.vocabulary import Vocabulary
 from harness.printable import printable
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, named_engines
-from harness.verdict_kinds import COSTLY, INVALID_VALUE, LOST_VALUE, TRAP, WALK
+from harness.verdict_kinds import COSTLY, INVALID_VALUE, LOST_VALUE, RARE, TRAP, WALK
 
 WIDTH = 80
 """Of lines that are told."""
@@ -37,7 +37,7 @@ class CaseNews:
     """The outcome of compiling the schema, by engine."""
     judged: tuple[str, ...] = ()
     effects: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What is proven of each engine: leaks, losses and traps."""
+    """What is proven of each engine by everyday values: leaks, losses and traps."""
     example: Sequence[str] = ()
     """One proof in lines to read; none where there is none, or none was wanted."""
 
@@ -56,7 +56,8 @@ def case_news(
         if rows.count(name):
             table = rows.table(name)
             costly = pc.is_in(table["effect"].cast(pa.string()), pa.array(COSTLY))
-            table = table.filter(costly)
+            everyday = pc.not_equal(table["shown_by"].cast(pa.string()), RARE)
+            table = table.filter(pc.and_(costly, everyday))
             pairs = (table[column].to_pylist() for column in ("engine", "effect"))
             for engine, effect in set(zip(*pairs, strict=True)):
                 effects.setdefault(engine, set()).add(effect)
@@ -96,9 +97,10 @@ def _in_words(
     if worst == INVALID_VALUE:
         yield "  The engine allows this text to its end; the error comes after »."
         yield f"  jsonschema and jsonschema-rs both call it invalid ({row['keyword']})."
-    else:
-        yield f"  The engine takes none of {row['spellings_asked']} spellings of this value."
-        yield "  jsonschema and jsonschema-rs both call it valid."
+        return
+    more = ", after what it allowed; from the start it takes one" if worst == TRAP else ""
+    yield f"  The engine takes none of {row['spellings_asked']} spellings of this value{more}."
+    yield "  jsonschema and jsonschema-rs both call it valid."
 
 
 def _texts(

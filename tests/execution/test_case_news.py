@@ -52,6 +52,12 @@ def test_other_effects_are_no_news(effect):
     assert (news(wrong(effect)).effects, news(wrong(effect)).example) == ({}, ())
 
 
+def test_what_only_a_rare_value_shows_is_no_news():
+    book = wrong("lost_value")
+    book.rows.replace("verdicts", shown_by=["rare"])
+    assert (news(book).effects, news(book).example) == ({}, ())
+
+
 def test_a_case_without_verdicts_has_no_news_of_errors():
     found = news(Book("case").compiled("compiled", "compiled", "compiled"))
     assert (found.effects, found.example) == ({}, ())
