@@ -46,6 +46,8 @@ _BATCH: Final = 256
 """Texts in one request, which has a limit of time."""
 _SLOW_ROOM: Final = 3_000
 """Tokens that an engine with slow masks is asked about in a case."""
+_ROOM: Final = 1_000_000
+"""Bytes of spellings that any engine is asked about in a case; what is left is unclear."""
 _FULLY, _FEW = 48, 6
 """So many searches of a case try every spelling; the others the likeliest."""
 _MENDS: Final = 3
@@ -135,7 +137,13 @@ class CaseEffects:
                 dead end to be blamed for.
         """
         inquiry = _Inquiry(self, ask, _orders(self.schema, samples))
-        effects = inquiry.effects([one for one in self._pending if value_key(one.text)])
+        asked = [one for one in self._pending if value_key(one.text)]
+        alone = {
+            one for one in asked if any(len(rows.effect) == 1 for rows, _ in self._pending[one])
+        }
+        # Whole texts first, each a row by itself: afterwards there may be no more room.
+        effects = inquiry.effects([one for one in asked if one in alone])
+        effects |= inquiry.effects([one for one in asked if one not in effects])
         blind = [one for one in self._pending if one not in effects]
         taken = inquiry.taken_of(sorted({one.engine for one in blind}), valid)
         effects |= {one: Effect(TRAP, taken[one.engine]) for one in blind if one.engine in taken}
@@ -184,6 +192,7 @@ class _Inquiry:
         self._whole: dict[tuple[int, str], _Search] = {}
         self._faults: dict[tuple[int, _Refusal], Part] = {}
         self._room = dict.fromkeys(case.slow, _SLOW_ROOM)
+        self._written: dict[int, int] = {}
         self._taken: dict[int, dict[Way, None]] = {}
 
     def effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
@@ -227,12 +236,15 @@ class _Inquiry:
         asked: dict[int, list[tuple[_Search, Way]]] = {}
         for one in searches:
             text, engine = one.rejected.text, one.rejected.engine
+            if self._written.get(engine, 0) >= _ROOM:
+                continue
             known = {refusal.text for refusal in one.refused}
             first = list(self._taken.get(engine, ()))[:_FEW] if most > 1 else ()
             orders = self._orders(engine)
             usual = usual_spellings(text, one.rejected.written, orders, most, first)
             for spelling, way in usual.items():
                 if spelling not in known:
+                    self._written[engine] = self._written.get(engine, 0) + len(spelling)
                     lists.setdefault(engine, []).append((one.rejected.tokens, spelling))
                     asked.setdefault(engine, []).append((one, way))
         for engine, answers in self._followed(lists).items():
