@@ -86,5 +86,5 @@ def as_page(profile: Profile) -> str:
 
 def files(profile: Profile) -> Mapping[str, str]:
     """The files of a directory, by name."""
-    text = json.dumps(profile.as_json(), indent=0)
+    text = json.dumps(profile.as_json(), separators=(",", ":"))
     return {"README.md": as_page(profile), "profile.json": f"{text}\n"}
