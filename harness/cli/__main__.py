@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import resource
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
+
+_LEAST_MEMORY: Final = 400 << 20
+"""Bytes of address space; with less, libraries end the process in words and codes of their own."""
 
 
 def main() -> NoReturn:
     """Run the command line."""
     try:
+        if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _LEAST_MEMORY:
+            raise MemoryError
         from harness.cli.main import main as run
     except (ImportError, MemoryError, OSError) as error:
         from harness.console import tell
