@@ -25,16 +25,13 @@ from harness.report.page.collect import (
     collect,
 )
 from harness.report.page.explained import pieces
-from harness.report.page.sampling import allocated, draw, spread
+from harness.report.page.sampling import draw
 from harness.report.page.schema_lines import laid_out
 from harness.verdict_kinds import WALK
 from tests import reporting
 from tests.books import Book, all_bugs, classes, store
 from tests.buglists import bug, bug_list
 from tests.reporting import ATTACK, A, B, C
-
-SIZES = st.lists(st.integers(0, 20), max_size=12)
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
@@ -51,47 +48,11 @@ def page(data):
     return assembled(data)
 
 
-class Usual(reporting.Page):
-    """A case whose walk goes by the tokens that the tokenizer itself would put."""
-
-    def _add(self, table, **values):
-        more = {"canonical": values["token"]} if table == "positions" else {}
-        super()._add(table, **more, **values)
-
-
 def verdict(data, kind, case="others"):
     """The one verdict of a kind in a case, and its group."""
     of_case = [one for one in data["verdicts"] if one["case"] == case]
     (found,) = [one for one in of_case if data["groups"][one["group"]]["kind"] == kind]
     return found, data["groups"][found["group"]]
-
-
-class TestAllocation:
-    def test_serves_every_group_once_before_any_twice(self):
-        assert allocated([1000, 1, 1, 2], [0, 0, 0, 0], 7) == [3, 1, 1, 2]
-
-    def test_serves_the_first_ranks_where_there_is_not_enough(self):
-        assert allocated([5, 5, 5], [2, 0, 1], 2) == [0, 1, 1]
-
-    @given(SIZES, st.integers(0, 100))
-    def test_takes_all_there_is_room_for_and_evenly(self, sizes, total):
-        taken = allocated(sizes, [0] * len(sizes), total)
-        assert sum(taken) == min(total, sum(sizes))
-        assert all(one <= size for one, size in zip(taken, sizes, strict=True))
-        wanting = [one for one, size in zip(taken, sizes, strict=True) if one < size]
-        assert not wanting or max(taken) <= min(wanting) + 1
-
-    @given(st.integers(1, 50), st.data(), st.text(max_size=5))
-    def test_within_a_group_takes_different_ones_in_order(self, size, more, key):
-        many = more.draw(st.integers(0, size))
-        found = spread(size, many, key)
-        assert found == sorted(set(found))
-        assert len(found) == many
-        assert set(found) <= set(range(size))
-
-    def test_each_of_a_group_can_be_the_one(self):
-        found = {spread(5, 1, str(key))[0] for key in range(100)}
-        assert found == set(range(5))
 
 
 class TestSample:
@@ -101,12 +62,13 @@ class TestSample:
         errors = ("false_acceptance", "false_rejection", "stops_too_early", "dead_end")
         assert shown == {**dict.fromkeys(errors, 1), "unresolved": 0}
 
-    def test_counts_all(self, run):
-        sample = draw(StoredRun(run, all_bugs), 3, seed=0)
+    @pytest.mark.parametrize(("size", "shown"), [(3, 3), (10, 10), (99, 24)])
+    def test_counts_all_and_shows_as_many_as_there_is_room_for(self, run, size, shown):
+        sample = draw(StoredRun(run, all_bugs), size, seed=0)
         tables = ("verdicts", "instance_verdicts")
         rows = sum(run.table(one, ["case"]).num_rows for one in tables)
         assert sum(one["verdicts"] for one in sample.groups) == rows
-        assert len(sample.choice) == sum(one["shown"] for one in sample.groups) == 3
+        assert len(sample.choice) == sum(one["shown"] for one in sample.groups) == shown
 
     def test_depends_on_the_seed_alone(self, run):
         def drawn(seed):
