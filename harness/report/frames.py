@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from harness.classification.departures import Catalogue
 
-CLASS_COLUMNS = ("class", "departure")
+CLASSES = ("class", "departure")
 """The columns of verdicts that are computed."""
 
 Where = Mapping[str, Any]
@@ -69,23 +69,14 @@ def load_run(
     return Run(open_run(Path(path), trust=trust), rule, catalogue)
 
 
-def _whole(name: str, doc: str) -> cached_property[pd.DataFrame]:
-    """A table of a run as a property that is read once and kept."""
-
-    def read(run: Run) -> pd.DataFrame:
-        return run.frame(name)
-
-    read.__doc__ = doc
-    return cached_property(read)
-
-
 class Run:
     """The frames of one run.
 
-    Each property is a whole table, read once and kept; `frame` and `batches` read chosen columns
-    and rows anew and keep nothing. The columns ``class`` and ``departure`` are computed for the
+    Each table is an attribute, read once and kept; `frame` and `batches` read chosen columns and
+    rows anew and keep nothing. The columns ``class`` and ``departure`` are computed for the
     whole run once any of them is asked for, which takes some 200 bytes a verdict for a moment.
-    `directory` is the run itself, on which `harness.report` works.
+    `directory` is the run itself, on which `harness.report` works; the order of `engine_names` is
+    that of the bits in `judged`, `accepters` and `rejecters`.
     """
 
     def __init__(
@@ -94,54 +85,28 @@ class Run:
         rule: Classify = by_catalogue,
         catalogue: Catalogue | None = None,
     ) -> None:
-        self.directory = directory
+        self.directory, self.path, self.manifest = directory, directory.path, directory.manifest
+        self.engine_names: tuple[str, ...] = tuple(self.manifest["identity"]["engines"])
         self._rule = functools.cache(rule)
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
         state = "finished" if self.directory.finished else "unfinished"
-        return f"<{state} run {self.directory.path} of {', '.join(self.engine_names)}>"
-
-    @property
-    def path(self) -> Path:
-        """Its directory."""
-        return self.directory.path
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """What ``run.json`` holds."""
-        return self.directory.manifest
-
-    @property
-    def engine_names(self) -> tuple[str, ...]:
-        """The engines; their order is that of the bits in `judged`, `accepters`, `rejecters`."""
-        return tuple(self.manifest["identity"]["engines"])
+        return f"<{state} run {self.path} of {', '.join(self.engine_names)}>"
 
     def engine_set(self, bits: int) -> tuple[str, ...]:
         """The engines of a set that is stored as bits."""
         return tuple(named_engines(bits, self.engine_names))
 
-    cases = _whole("cases", "Cases: what became of each, its schema and references.")
-    engines = _whole(
-        "engines", "How each engine fared in each case: compilation, and later failures."
-    )
-    positions = _whole("positions", "Positions of walks.")
-    masks = _whole("masks", "How many tokens each engine's mask allowed at each position.")
-    disputes = _whole("disputes", "Disputes: who accepts and who rejects, and how many tokens.")
-    completions = _whole("completions", "Completions; `text` is bytes, `tokens` an array of ids.")
-    verdicts = _whole("verdicts", "Verdicts of walks, with ``class`` and ``departure``.")
-    instances = _whole(
-        "instances", "Instances, the cases' own and generated ones, as they were fed."
-    )
-    instance_verdicts = _whole(
-        "instance_verdicts", "Verdicts on instances, with ``class`` and ``departure``."
-    )
-    samples = _whole("samples", "Texts that engines wrote themselves, as they were fed.")
-    sample_verdicts = _whole(
-        "sample_verdicts", "Verdicts on samples, with ``class`` and ``departure``."
-    )
-    timings = _whole("timings", "What each engine needed at each position, in nanoseconds.")
-    costs = _whole("costs", "What each stage of each case needed, in seconds.")
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        """A whole table by its name."""
+        if name not in SCHEMAS:
+            raise AttributeError(f"a run has no {name!r}")
+        self.__dict__[name] = whole = self.frame(name)
+        return whole
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *SCHEMAS]
 
     @cached_property
     def bugs(self) -> pd.DataFrame:
@@ -179,7 +144,7 @@ class Run:
         """The columns of a table; a `UsageError` where there is no such table."""
         if table not in SCHEMAS:
             raise UsageError(f"a run has no table {table!r}", nearest(table, SCHEMAS))
-        computed = CLASS_COLUMNS if table in EVIDENCE_OF else ()
+        computed = CLASSES if table in EVIDENCE_OF else ()
         return (*SCHEMAS[table].names, *computed)
 
     def frame(
@@ -223,35 +188,27 @@ class Run:
     ) -> Iterator[pa.Table]:
         """The wanted rows by batches, their numbers in the column `ROW`; first none at all."""
         wanted, conditions = self._check(table, columns, where)
-        yield _shaped(None, table, wanted)
-        read = [one for one in dict.fromkeys((*wanted, *conditions)) if one not in CLASS_COLUMNS]
-        computed = {*wanted, *conditions} & {*CLASS_COLUMNS}
-        read = read or list(SCHEMAS[table].names[:1])
+        types = {one.name: one.type for one in SCHEMAS[table]} | dict.fromkeys(CLASSES, _WORDS)
+        schema = pa.schema([(ROW, pa.int64()), *((one, types[one]) for one in wanted)])
+        yield schema.empty_table()
+        used = dict.fromkeys((*wanted, *conditions))
+        read = [one for one in used if one not in CLASSES] or list(SCHEMAS[table].names[:1])
         for batch in RunReader(self.directory).batches(table, read):
             some = pa.Table.from_batches([batch])
-            if computed:
-                rows = batch.column(ROW).to_numpy()
+            if not used.keys().isdisjoint(CLASSES):
                 classes = self._rule(self.directory, EVIDENCE_OF[table])
-                part = classes.slice(int(rows[0]), len(rows))
-                for name in CLASS_COLUMNS:
+                part = classes.slice(batch.column(ROW)[0].as_py(), batch.num_rows)
+                for name in CLASSES:
                     some = some.append_column(name, part[name])
             for name, values in conditions.items():
                 some = some.filter(_fits(some, name, values))
-            yield _shaped(some, table, wanted)
+            yield some.select(schema.names).cast(schema)
 
 
 _BATCHES = 64
 """Batches that are held before their dictionaries are made one."""
 
 _WORDS = pa.dictionary(pa.int32(), pa.string())
-
-
-def _shaped(some: pa.Table | None, table: str, columns: Sequence[str]) -> pa.Table:
-    """The wanted columns in the wanted types, of no row at all where there is no table."""
-    stored = {one.name: one.type for one in SCHEMAS[table]}
-    types = {**stored, ROW: pa.int64(), **dict.fromkeys(CLASS_COLUMNS, _WORDS)}
-    schema = pa.schema([(one, types[one]) for one in (ROW, *columns)])
-    return schema.empty_table() if some is None else some.select(schema.names).cast(schema)
 
 
 def _fits(some: pa.Table, name: str, values: Any) -> pa.ChunkedArray:

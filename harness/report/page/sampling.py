@@ -52,8 +52,8 @@ def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) ->
         f"""CREATE OR REPLACE TABLE groups AS SELECT row_number() OVER (ORDER BY {order},
             {_GROUPED_BY}) - 1 AS "group", evidence, {_GROUPED_BY}, count(*) AS verdicts,
             count(DISTINCT case_row) AS cases FROM verdicts GROUP BY evidence, {_GROUPED_BY};
-        CREATE OR REPLACE TABLE queue AS SELECT evidence, row, "group", row_number() OVER (
-            ORDER BY round, list_position({[*_FIRST]}, class::VARCHAR), verdicts DESC, "group") AS turn
+        CREATE OR REPLACE TABLE queue AS SELECT evidence, row, "group", row_number() OVER (ORDER BY
+            round, list_position({[*_FIRST]}, class::VARCHAR), verdicts DESC, "group") AS turn
         FROM (SELECT *, row_number() OVER (
                 PARTITION BY "group" ORDER BY md5(concat('{seed}/', evidence, row))) AS round
             FROM verdicts JOIN groups USING (evidence, {_GROUPED_BY})
