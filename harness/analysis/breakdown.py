@@ -6,7 +6,6 @@ kind of evidence; contested verdicts, which count for nobody, are listed apart b
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any, Final
 
 from harness.analysis.stored import Classify, StoredRun, by_catalogue
@@ -24,10 +23,9 @@ GROUPINGS: Final = (
 )
 """What verdicts can be grouped by; ``cause`` groups contested ones."""
 
-_UNITS: Final = "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT {}) AS cases"
-_MESSAGES: Final = 8
-"""Reasons for refusals that are listed for each engine."""
-_MESSAGE_LENGTH: Final = 160
+_UNITS: Final = (
+    "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases"
+)
 
 
 def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> dict[str, Any]:
@@ -52,7 +50,7 @@ def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
     column = "verdicts.family" if by == "family" else _COLUMNS.get(by, by)
     rows = stored.rows(
         f"""SELECT {column}::VARCHAR AS "{by}", e.name AS engine, kind, class, evidence,
-            {_UNITS.format("case_row")},
+            {_UNITS},
             count_if(located) AS located, count_if(by_format) AS by_format
         FROM verdicts {join} JOIN raw_engines e USING (engine) WHERE kind IN $1
         GROUP BY ALL ORDER BY tokens DESC, 1, e.name, kind, class, evidence""",
@@ -84,7 +82,7 @@ def _add_drafts(stored: StoredRun) -> None:
 def _by_cause(stored: StoredRun) -> dict[str, Any]:
     cause = "verdicts.reason, keyword, jsonschema, jsonschema_rs"
     rows = stored.rows(
-        f"""SELECT evidence, {cause}, {_UNITS.format("case_row")}, min_by(c.name, case_row) AS
+        f"""SELECT evidence, {cause}, {_UNITS}, min_by(c.name, case_row) AS
             example FROM verdicts JOIN cases c USING (case_row) WHERE kind = 'contested'
         GROUP BY ALL ORDER BY tokens DESC, evidence, {cause}"""
     )
@@ -96,7 +94,7 @@ def _by_cause(stored: StoredRun) -> dict[str, Any]:
 def tallies(stored: StoredRun) -> list[dict[str, Any]]:
     """Verdicts counted by ``engine``, ``evidence``, ``kind`` and ``class``."""
     return stored.rows(
-        f"""SELECT e.name AS engine, evidence, kind, class, {_UNITS.format("case_row")}
+        f"""SELECT e.name AS engine, evidence, kind, class, {_UNITS}
         FROM verdicts JOIN raw_engines e USING (engine)
         GROUP BY e.name, evidence, kind, class
         ORDER BY evidence = 'sample', evidence = 'instance', tokens DESC, e.name, kind, class"""
@@ -106,14 +104,13 @@ def tallies(stored: StoredRun) -> list[dict[str, Any]]:
 def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:
     """Errors by one column, ``engine``, ``kind`` and ``class``, all kinds of evidence together.
 
-    Each row also has ``tokens`` (of walks), ``instances`` and ``samples`` (verdicts about them),
-    ``scaled`` (what the tokens stand for in a capped run) and ``cases``: those with any.
+    Each row also has ``tokens`` (of walks), ``instances`` and ``samples`` (verdicts about them)
+    and ``cases``: those with any.
     """
     units = {"walk": "tokens", **TEXT_TABLES}
     counts = ", ".join(f"count_if(evidence = '{one}') AS {unit}" for one, unit in units.items())
     return stored.rows(
         f"""SELECT {by}::VARCHAR AS {by}, e.name AS engine, kind, class, {counts},
-            round(coalesce(fsum(scale) FILTER (evidence = 'walk'), 0))::BIGINT AS scaled,
             count(DISTINCT case_row) AS cases
         FROM verdicts JOIN raw_engines e USING (engine) WHERE kind IN $1
         GROUP BY ALL ORDER BY cases DESC, 1, e.name, kind, class""",
@@ -163,21 +160,3 @@ def case_statuses(stored: StoredRun) -> list[dict[str, Any]]:
             sum(disputed_tokens)::BIGINT AS disputed_tokens
         FROM cases GROUP BY ALL ORDER BY family, status, reason"""
     )
-
-
-def failures(stored: StoredRun) -> list[dict[str, Any]]:
-    """Why engines could not be judged: the most frequent messages of each.
-
-    Each row has ``engine``, ``stage``, ``outcome``, ``message`` (its first line) and ``cases``.
-    """
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in stored.rows(
-        f"""WITH said AS (
-            SELECT engine, stage, outcome, trim(split_part(trim(message, E' \\n\\t\\r'), E'\\n', 1),
-                E' \\t\\r') AS line FROM engines WHERE outcome <> 'compiled')
-        SELECT engine, stage, outcome, CASE WHEN length(line) <= {_MESSAGE_LENGTH} THEN line
-            ELSE left(line, {_MESSAGE_LENGTH - 1}) || '…' END AS message, count(*) AS cases
-        FROM said GROUP BY ALL ORDER BY cases DESC, stage, outcome, message"""
-    ):
-        found[row["engine"]].append({**row, "engine": stored.engines[row["engine"]]})
-    return [row for at in range(len(stored.engines)) for row in found[at][:_MESSAGES]]

@@ -28,19 +28,20 @@ _NAMES = re.compile(r"[$\w.-]{1,30}")
 def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """Why schemas were not compiled, and what was warned of where they were, most schemas first.
 
-    By engine and outcome (``warned``: compiled, with a warning): ``reason`` is a message, three
-    dots for what differs (what the list of warnings does not have is *not listed*, and excuses
-    nothing); ``about`` says of the names that stand at the dots in how many ``schemas`` they do.
+    By engine and outcome (``warned``: compiled, with a warning; with its stage what happened
+    later): ``reason`` is a message, three dots for what differs (what the list of warnings does not
+    have is *not listed*, and excuses nothing); ``about`` says of the names that stand at the dots
+    in how many ``schemas`` they do.
     """
     columns = ["case", "engine", "stage", "outcome", "message", "output"]
     found: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     about: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for row in run.table("engines", columns).to_pylist():
-        if row["stage"] != "compile":
-            continue
         engine, outcome = row["engine"], row["outcome"]
-        compiled = outcome == "compiled"
-        outcome = "warned" if compiled else outcome
+        if compiled := outcome == "compiled":
+            outcome = "warned"
+        elif row["stage"] != "compile":
+            outcome = f"{row['stage']}_{outcome}"
         for line in _warnings(row["output"]) if compiled else [_first_line(row["message"])]:
             reason, names = _shape(line) if outcome in ("refused", "warned") else (line, [])
             if compiled and not _is_listed(line):
@@ -56,6 +57,18 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
             for one, n in counted
         ]
     return out
+
+
+def with_names(row: Mapping[str, Any], most: int, *, counted: bool = False) -> str:
+    """A reason of `compile_reasons` with the first names that stand at its dots."""
+    names = [
+        f"{many} {name}" if counted and many > 1 else name for name, many in row["about"].items()
+    ]
+    reason = str(row["reason"])
+    if not names:
+        return reason
+    reason = reason.rstrip("… ").rstrip(":") if reason.endswith("…") else reason
+    return f"{reason} ({', '.join(names[:most])}{', …' * (len(names) > most)})"
 
 
 def schemas_by_backend(run: RunDirectory) -> dict[str, dict[str, int]]:

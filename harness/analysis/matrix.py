@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from harness.analysis.compile_reasons import compile_reasons
+from harness.analysis.compile_reasons import compile_reasons, with_names
 from harness.analysis.rates import EVERYDAY, Rates
 from harness.analysis.stored import WORST_FIRST, StoredRun
 from harness.replay.witness import Witness
@@ -44,7 +44,7 @@ def matrix(
     ``reason``, of an error as `_examples` gives it; None where there is none.
     """
     reasons = compile_reasons(stored.run)
-    shown = _examples(stored, rates)
+    shown = _examples(stored)
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for at, (name, engine) in enumerate(engines.items()):
         found[name] = {"refuses": _refused(engine["compile"], reasons.get(name, {}))}
@@ -77,20 +77,14 @@ def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[st
         sentence = f"Refuses {refused:,} of {schemas(given)}{more}"
     else:
         sentence = f"Refuses none of {schemas(given)}" + (f", but {more}" if more else "")
-    example = None
-    for row in reasons.get("refused", [])[:1]:
-        names = list(row["about"])
-        listed = ", ".join(names[:_NAMES]) + (", …" if len(names) > _NAMES else "")
-        reason = row["reason"].rstrip("… ").rstrip(":") if names else row["reason"]
-        example = {"reason": f"{reason} ({listed})" if names else reason, "schemas": row["schemas"]}
+    rows = reasons.get("refused", [])[:1]
+    examples = [{"reason": with_names(row, _NAMES), "schemas": row["schemas"]} for row in rows]
+    example = examples[0] if examples else None
     return {"count": refused, "of": given, "sentence": f"{sentence}.", "example": example}
 
 
 _SENTENCES: Final = {
-    "leaks": (
-        "Lets an invalid value through",
-        "Lets no everyday invalid value through",
-    ),
+    "leaks": ("Lets an invalid value through", "Lets no everyday invalid value through"),
     "loses": ("Cannot write a valid value", "Can write every everyday value that was tried"),
     "traps": ("Forbids to finish a value that it lets begin", "Leads into no trap"),
     "spells": ("Refuses only a spelling of a value", "Nowhere refuses a spelling and nothing else"),
@@ -148,44 +142,42 @@ def example_text(column: str, example: Mapping[str, Any] | None) -> str:
     return f"`{example['text']}`" + (f" {preposition} {keyword}" if keyword else "")
 
 
-def _examples(stored: StoredRun, rates: Rates) -> dict[tuple[int, str], dict[str, Any]]:
+def _examples(stored: StoredRun) -> dict[tuple[int, str], dict[str, Any]]:
     """A text for each engine and each column of errors: of the worst that there is, a short one.
 
     Each has ``verdict`` (its name for ``replay``), ``case``, ``keyword``, and its ``text``; what
     cannot be printed is written out, and a long text is cut. Nothing where the vocabulary is not at
     hand.
     """
-    vocabulary = stored.vocabulary
-    if vocabulary is None:
+    if (vocabulary := stored.vocabulary) is None:
         return {}
     stored.add_able()
-    wanted: dict[tuple[str, int], tuple[int, str, int, str]] = {}
-    for engine in range(len(stored.engines)):
-        stored.add("among", case_row=np.flatnonzero(rates.judged(engine)))
-        for column, effects in _OF_EFFECT.items():
-            for row in stored.rows(
-                f"""SELECT v.evidence, v.row, keyword, enum_code(shown_by) AS rank
-                FROM verdicts v SEMI JOIN among USING (case_row)
-                SEMI JOIN able a ON a.evidence = v.evidence AND a.row = v.row
-                WHERE engine = $1 AND effect::VARCHAR IN $2
-                ORDER BY rank, class <> 'bug', v.evidence = 'sample', v.evidence = 'instance',
-                    located DESC, before, v.row LIMIT {_CANDIDATES}""",
-                *(engine, list(effects)),
-            ):
-                name = row["evidence"], row["row"]
-                wanted[name] = engine, column, row["rank"], row["keyword"]
+    column_of = {effect: name for name, effects in _OF_EFFECT.items() for effect in effects}
+    wanted = {
+        (row["evidence"], row["row"]): row
+        for row in stored.rows(
+            f"""SELECT engine, effect, evidence, row, keyword, enum_code(shown_by) AS rank
+            FROM verdicts SEMI JOIN able USING (evidence, row)
+            WHERE engine >= 0 AND effect::VARCHAR IN $1
+            QUALIFY row_number() OVER (PARTITION BY engine, effect ORDER BY rank, class <> 'bug',
+                evidence = 'sample', evidence = 'instance', located DESC, before, row)
+                <= {_CANDIDATES} ORDER BY row""",
+            list(column_of),
+        )
+    }
     rows = {
-        side: np.array(sorted(row for one, row in wanted if one == side), dtype=np.int64)
+        side: np.array([row for one, row in wanted if one == side], dtype=np.int64)
         for side in VERDICT_TABLES
     }
     best: dict[tuple[int, str], tuple[Any, dict[str, Any]]] = {}
     for case in witnesses(stored.run, Choice(rows), vocabulary):
         for one in case.witnesses:
-            engine, column, rank, keyword = wanted[one.evidence, one.number]
+            row = wanted[one.evidence, one.number]
             example, unseen = _shown(one)
-            key = (rank, unseen, len(one.text), one.evidence, one.number)
-            if (engine, column) not in best or key < best[engine, column][0]:
-                best[engine, column] = key, {**example, "keyword": keyword}
+            key = (row["rank"], unseen, len(one.text), one.evidence, one.number)
+            cell = row["engine"], column_of[row["effect"]]
+            if cell not in best or key < best[cell][0]:
+                best[cell] = key, {**example, "keyword": row["keyword"]}
     return {cell: example for cell, (_, example) in best.items()}
 
 

@@ -32,16 +32,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.statistics import (
-    LEVEL,
-    difference,
-    holm,
-    is_sample,
-    mcnemar,
-    ratios,
-    shares,
-    six_digits,
-)
+from harness.analysis.statistics import is_sample, paired, ratios, shares
 from harness.analysis.stored import WORST_FIRST, StoredRun
 from harness.verdict_kinds import (
     ACCEPTANCES,
@@ -83,7 +74,8 @@ PAIR: Final = (
 _MILLION: Final = 1_000_000
 EVERYDAY: Final = WORST_FIRST.index(RARE)
 """What shows an effect, as an index in `WORST_FIRST`, is everyday below this."""
-_UNTESTED: Final = dict.fromkeys(PAIR[PAIR.index("low") :])
+_VALUES: Final = {"everyday": EVERYDAY, REAL: WORST_FIRST.index(REAL) + 1}
+"""Which values count in pairs; what shows an effect is below this."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -119,15 +111,23 @@ class Rates:
         together: Bools = walked | self._tested[list(engines)].all(axis=0)
         return together
 
-    def shown_by(self, engine: int, effects: Sequence[str]) -> npt.NDArray[np.int64]:
+    def _among(self, effects: Sequence[str], engine: int, *, bugs: bool = False) -> Bools:
+        """Which rows are about these effects of an engine, or only those that are bugs."""
+        codes = [EFFECTS.index(one) for one in effects]
+        mine = (self._effects["engine"] == engine) & np.isin(self._effects["effect"], codes)
+        return mine & ~self._effects["declared"] if bugs else mine
+
+    def shown_by(
+        self, engine: int, effects: Sequence[str], *, bugs: bool = False
+    ) -> npt.NDArray[np.int64]:
         """The worst of `WORST_FIRST` by which each schema shows some effects, as an index.
 
-        Beyond the end where a schema shows none, or the engine was not judged on it.
+        Beyond the end where a schema shows none, or the engine was not judged on it; with `bugs`
+        also where all that shows them is declared or warned of.
         """
-        found = self._effects
-        mine = (found["engine"] == engine) & np.isin(found["effect"], _codes(effects))
+        mine = self._among(effects, engine, bugs=bugs)
         out = np.full(len(self.stored.cases), len(WORST_FIRST))
-        np.minimum.at(out, found["case_row"][mine], found["shown_by"][mine])
+        np.minimum.at(out, self._effects["case_row"][mine], self._effects["shown_by"][mine])
         return np.where(self.judged(engine), out, len(WORST_FIRST))
 
     def rate(self, engine: int, effects: Sequence[str]) -> dict[str, Any]:
@@ -138,50 +138,49 @@ class Rates:
         part of ``schemas``. ``declared``, those in which all that counts is declared or warned of;
         ``share`` and ``real_share`` with 95% intervals.
         """
-        shown, judged, found = self.shown_by(engine, effects), self.judged(engine), self._effects
+        shown, judged = self.shown_by(engine, effects), self.judged(engine)
         limit = EVERYDAY if set(effects) <= set(COSTLY) else len(WORST_FIRST)
-        mine = (found["engine"] == engine) & np.isin(found["effect"], _codes(effects))
-        mine &= found["shown_by"] < limit
-        hits, real = shown < limit, shown == WORST_FIRST.index(REAL)
-        is_bug = np.isin(np.arange(len(hits)), found["case_row"][mine & ~found["declared"]])
+        hits, real = shown < limit, shown < _VALUES[REAL]
         counted = np.bincount(shown, minlength=len(WORST_FIRST))
         both = shares(np.column_stack([hits, real])[judged], sampled=self.sampled)
         return {
             "schemas": int(hits.sum()),
             **{name: int(counted[at]) for at, name in enumerate(WORST_FIRST)},
             "of": int(judged.sum()),
-            "declared": int((hits & ~is_bug).sum()),
+            "declared": int((hits & (self.shown_by(engine, effects, bugs=True) >= limit)).sum()),
             **dict(zip(("share", "real_share"), (one.scaled(1) for one in both), strict=True)),
         }
 
     def pairs(self) -> list[dict[str, Any]]:
         """All pairs of engines by loss and leak, as JSON.
 
-        ``values`` says which count: ``everyday`` or ``real``; on ``schemas`` both were judged;
-        ``difference`` is of the shares, with its 95% interval; ``p`` is McNemar's, ``p_holm``
-        corrected for as many pairs, ``apart`` whether they can be told apart. Where the cases are
-        no sample the last five are None.
+        ``values`` says which count: ``everyday`` or ``real``; on ``schemas`` both were judged; the
+        rest is as in `harness.analysis.statistics.paired`.
         """
         engines = self.stored.engines
         pairs = list(combinations(range(len(engines)), 2))
         judged = {pair: self.judged(*pair) for pair in pairs}
         rows = []
-        for (counted, effects), values in product(HEADLINE.items(), ("everyday", REAL)):
-            limit = EVERYDAY if values != REAL else WORST_FIRST.index(REAL) + 1
-            counts = np.isin(self._effects["effect"], _codes(effects))
-            counts &= self._effects["shown_by"] < limit
-            bits = np.where(counts, self._effects["judged"], 0)
-            found = []
-            for pair in pairs:
-                hits = [self._hits(bits, *way)[judged[pair]] for way in (pair, pair[::-1])]
+        for (counted, effects), (values, limit) in product(HEADLINE.items(), _VALUES.items()):
+            hits = [
+                (
+                    self._hits(effects, limit, *pair)[judged[pair]],
+                    self._hits(effects, limit, *pair[::-1])[judged[pair]],
+                )
+                for pair in pairs
+            ]
+            for pair, (first, _), row in zip(
+                pairs, hits, paired(hits, sampled=self.sampled), strict=True
+            ):
                 names = {"first": engines[pair[0]], "second": engines[pair[1]]}
-                found.append({"counted": counted, "values": values, **names, **_pair(*hits)})
-            rows += _tested(found) if self.sampled else [{**one, **_UNTESTED} for one in found]
+                about = {"counted": counted, "values": values, **names, "schemas": len(first)}
+                rows.append({**about, **row})
         return rows
 
-    def _hits(self, bits: npt.NDArray[Any], engine: int, other: int) -> Bools:
+    def _hits(self, effects: Sequence[str], limit: int, engine: int, other: int) -> Bools:
         """In which schemas an engine errs where another one was judged, too."""
-        mine = (self._effects["engine"] == engine) & (bits >> other & 1 == 1)
+        mine = self._among(effects, engine) & (self._effects["shown_by"] < limit)
+        mine &= self._effects["judged"] >> other & 1 == 1
         return np.isin(np.arange(len(self.stored.cases)), self._effects["case_row"][mine])
 
     def per_million(self, engine: int) -> dict[str, Any]:
@@ -218,34 +217,6 @@ class Rates:
         scaled = np.zeros(len(self.stored.cases))
         scaled[found["case_row"]] = np.rint(found["n"])  # whole: sums do not depend on order
         return int(found["bugs"].sum()), scaled
-
-
-def _codes(effects: Sequence[str]) -> list[int]:
-    return [EFFECTS.index(one) for one in effects]
-
-
-def _pair(first: Bools, second: Bools) -> dict[str, Any]:
-    counts = {"schemas": len(first), "both": int((first & second).sum())}
-    only = {"only_first": int((first & ~second).sum()), "only_second": int((second & ~first).sum())}
-    apart = only["only_first"] - only["only_second"]
-    return {**counts, **only, "difference": six_digits(apart / len(first)) if len(first) else None}
-
-
-def _tested(pairs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The pairs of one count with their tests; a pair without a schema has none."""
-    values = [mcnemar(one["only_first"], one["only_second"]) for one in pairs]
-    out = []
-    for one, p, corrected in zip(pairs, values, holm(values), strict=True):
-        tests: dict[str, Any] = dict(_UNTESTED)
-        only = one["only_first"], one["only_second"]
-        if one["schemas"]:
-            tests |= {"p": six_digits(p), "p_holm": six_digits(corrected)}
-            tests["apart"] = corrected < LEVEL
-        if one["schemas"] and any(only):  # resamples of schemas that are all alike are, too
-            ends = map(six_digits, difference(*only, one["schemas"]))
-            tests["low"], tests["high"] = ends
-        out.append({**one, **tests})
-    return out
 
 
 def walked_bytes(stored: StoredRun) -> list[dict[str, int]]:

@@ -65,9 +65,7 @@ class Interval:
     def scaled(self, factor: float) -> dict[str, Any]:
         """As JSON, in units of 1/`factor`, to six digits."""
         ends = {"value": self.value, "low": self.low, "high": self.high}
-        rounded = {
-            name: None if one is None else six_digits(one * factor) for name, one in ends.items()
-        }
+        rounded = {name: one and six_digits(one * factor) for name, one in ends.items()}
         return {**rounded, "interval": self.method}
 
 
@@ -162,12 +160,34 @@ def holm(values: Sequence[float]) -> list[float]:
     return found
 
 
-def difference(
-    only_first: int, only_second: int, schemas: int, seed: int = SEED
-) -> tuple[float, float]:
-    """The 95% interval of the difference of two paired shares, by resampled schemas."""
-    rest = schemas - only_first - only_second
-    return mean_interval({1: only_first, -1: only_second, 0: rest}, seed)
+def paired(
+    hits: Sequence[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]],
+    *,
+    sampled: bool = True,
+    seed: int = SEED,
+) -> list[dict[str, Any]]:
+    """Pairs compared, as JSON: what the first and the second hit, of the same things, ``(n,)``.
+
+    ``difference`` is that of the shares, ``low`` and ``high`` its interval by resampled things;
+    ``p`` is McNemar's, ``p_holm`` corrected for as many pairs as have anything in common, ``apart``
+    whether they can be told apart. What cannot be said is None: the last five where nothing is
+    `sampled`.
+    """
+    rows: list[dict[str, Any]] = []
+    for first, second in hits:
+        many = len(first)
+        only = int((first & ~second).sum()), int((second & ~first).sum())
+        row = {"both": int((first & second).sum()), "only_first": only[0], "only_second": only[1]}
+        row |= {"difference": six_digits((only[0] - only[1]) / many) if many else None}
+        rows.append({**row, **dict.fromkeys(("low", "high", "p", "p_holm", "apart"))})
+        if sampled and any(only):  # resamples of things that are all alike are, too
+            ends = mean_interval({1: only[0], -1: only[1], 0: many - sum(only)}, seed)
+            rows[-1]["low"], rows[-1]["high"] = map(six_digits, ends)
+    tested = [row for row, (first, _) in zip(rows, hits, strict=True) if sampled and len(first)]
+    values = [mcnemar(row["only_first"], row["only_second"]) for row in tested]
+    for row, p, corrected in zip(tested, values, holm(values), strict=True):
+        row |= {"p": six_digits(p), "p_holm": six_digits(corrected), "apart": corrected < LEVEL}
+    return rows
 
 
 def mean_interval(times: dict[int, int], seed: int = SEED) -> tuple[float, float]:

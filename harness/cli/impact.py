@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,14 +21,10 @@ from harness.verdict_kinds import LOST_VALUE, SPELLING, TRAP, UNCLEAR
 if TYPE_CHECKING:
     from harness.analysis.statistics import Interval
     from harness.impact.answers import ImpactRun
-    from harness.impact.summary import Accuracy, CostSummary, EngineImpact
+    from harness.impact.summary import Accuracy, EngineImpact
 
-_COSTS = {
-    LOST_VALUE: "values lost",
-    TRAP: "traps",
-    UNCLEAR: "wrongly, unclear",
-    SPELLING: "spellings",
-}
+_COSTS = {LOST_VALUE: "values lost", TRAP: "traps"}
+_COSTS |= {UNCLEAR: "wrongly, unclear", SPELLING: "spellings"}
 """What a step that was wrongly overruled cost, by effect."""
 
 _DATA = click.Path(path_type=Path, exists=True)
@@ -117,61 +113,56 @@ def _comparison(answers: Accuracy) -> Iterator[str]:
 
 
 def _share(share: Interval) -> str:
-    if share.value is None:
-        return ""
-    if share.low is None or share.high is None:
-        return f"{share.value:.1%}"
-    return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"
+    return "" if share.value is None else f"{share.value:.1%}{share.in_brackets}"
 
 
 def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy) -> Table:
     task = run.manifest["identity"]["task"]
-    columns = ("engine", "asked", "answered", "parsed", "right", "share", "others")
     rows = []
     for name, engine in engines.items():
         rest = {what: count for what, count in engine.outcomes.items() if what != "answered"}
-        others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
-        numbers = (engine.items, engine.answered, engine.parsed, engine.correct)
-        rows.append((name, *numbers, _share(answers.shares[name]), others))
-    return _table(f"answers to {task['name']}, {task['items']} items", columns, rows)
+        row = {"engine": name, "asked": engine.items, "answered": engine.answered}
+        row |= {"parsed": engine.parsed, "right": engine.correct}
+        row |= {"share": _share(answers.shares[name])}
+        others = (f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
+        rows.append({**row, "others": ", ".join(others)})
+    return Table.of_rows(f"answers to {task['name']}, {task['items']} items", rows)
 
 
 def _masks(engines: Mapping[str, EngineImpact]) -> Table:
     from harness.impact.answers import UNCONSTRAINED
 
-    columns = ("engine", "tokens", "overruled", *_COSTS.values(), "rightly", "open")
-    mass = ("mass removed", "mass wrongly", "mass of values")
     rows = []
     for name, engine in engines.items():
         if name != UNCONSTRAINED:
-            costs = (engine.effects.get(effect, 0) for effect in _COSTS)
-            rest = (engine.rulings[word] for word in ("right", "open"))
-            masses = (engine.removed, engine.proven_mass, engine.losing_mass)
-            shown = (f"{share:.3%}" for share in masses)
-            rows.append((name, engine.tokens, engine.overruled, *costs, *rest, *shown))
-    return _table("what masks took from the model", (*columns, *mass), rows)
+            row = {"engine": name, "tokens": engine.tokens, "overruled": engine.overruled}
+            row |= {words: engine.effects.get(effect, 0) for effect, words in _COSTS.items()}
+            row |= {"rightly": engine.rulings["right"], "open": engine.rulings["open"]}
+            row |= {"mass removed": f"{engine.removed:.3%}"}
+            row |= {"mass wrongly": f"{engine.proven_mass:.3%}"}
+            rows.append({**row, "mass of values": f"{engine.losing_mass:.3%}"})
+    return Table.of_rows("what masks took from the model", rows)
+
+
+_TIMES = {
+    "compile": ("first mask ms", "{:.1f}"),
+    "mask": ("mask ms", "{:.3f}"),
+    "model": ("model ms", "{:.2f}"),
+    "texts": ("texts a step", "{:.1f}"),
+    "overhead": ("overhead", "{:+.1f}%"),
+    "whole": ("whole answer", "{:+.1f}%"),
+}
+"""Means of `CostSummary`, with their titles and how they are printed."""
 
 
 def _times(engines: Mapping[str, EngineImpact]) -> Table:
-    columns = ("engine", "schemas, bytes", "first mask ms", "mask ms", "model ms", "texts a step")
     rows = []
     for name, engine in engines.items():
-        rows.append((name, "all", *_cells(engine.cost)))
-        rows += (
-            ("", f"{half.smallest:,} to {half.largest:,}", *_cells(half.cost))
-            for half in engine.by_size
-        )
-    return _table("time per token", (*columns, "overhead", "whole answer"), rows)
-
-
-def _cells(cost: CostSummary) -> list[str]:
-    forms = {"compile": "{:.1f}", "mask": "{:.3f}", "model": "{:.2f}", "texts": "{:.1f}"}
-    forms |= {"overhead": "{:+.1f}%", "whole": "{:+.1f}%"}
-    numbers = {name: getattr(cost, name) for name in forms}
-    return [
-        "" if number is None else forms[name].format(number) for name, number in numbers.items()
-    ]
-
-
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    return Table.of(title, columns, [dict(zip(columns, row, strict=True)) for row in rows])
+        halves = ((f"{one.smallest:,} to {one.largest:,}", one.cost) for one in engine.by_size)
+        for which, cost in (("all", engine.cost), *halves):
+            row = {"engine": name if which == "all" else "", "schemas, bytes": which}
+            for key, (title, form) in _TIMES.items():
+                number = getattr(cost, key)
+                row[title] = "" if number is None else form.format(number)
+            rows.append(row)
+    return Table.of_rows("time per token", rows)

@@ -16,16 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.analysis.statistics import (
-    LEVEL,
-    SEED,
-    Interval,
-    difference,
-    holm,
-    mcnemar,
-    mean_interval,
-    shares,
-)
+from harness.analysis.statistics import LEVEL, SEED, Interval, mean_interval, paired, shares
 
 Results = Mapping[str, Mapping[str, bool]]
 """Per engine and item id, whether the answer is right."""
@@ -121,24 +112,16 @@ def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
 
     Pairs without a common item count for none.
     """
-    counted = [
-        Counter((left[item], right[item]) for item in left.keys() & right.keys())
-        for left, right in combinations(results.values(), 2)
-    ]
-    tests = {
-        pair: mcnemar(times[True, False], times[False, True])
-        for pair, times in enumerate(counted)
-        if times
-    }
-    corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
-    pairs = []
-    for pair, (names, times) in enumerate(zip(combinations(results, 2), counted, strict=True)):
-        items, only = times.total(), (times[True, False], times[False, True])
-        low, high = difference(*only, items, seed) if any(only) else (None, None)
-        value = (only[0] - only[1]) / items if items else None
-        tested = tests.get(pair), corrected.get(pair)
-        pairs.append(EnginePair(*names, items, times[True, True], *only, value, low, high, *tested))
-    return tuple(pairs)
+    names = list(combinations(results, 2))
+    hits = []
+    for left, right in combinations(results.values(), 2):
+        common = sorted(left.keys() & right.keys())
+        hits.append(tuple(np.array([one[item] for item in common], bool) for one in (left, right)))
+    rows = paired(hits, seed=seed)
+    return tuple(
+        EnginePair(*pair, len(first), *list(row.values())[:-1])
+        for pair, (first, _), row in zip(names, hits, rows, strict=True)
+    )
 
 
 def placement_effects(answers: Mapping[str, bool], *, seed: int = SEED) -> PlacementEffects | None:

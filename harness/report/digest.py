@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from harness.analysis.compile_reasons import compile_reasons
+from harness.analysis.compile_reasons import compile_reasons, with_names
 from harness.analysis.matrix import example_text, schemas
 from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.tally import is_tested
@@ -157,21 +157,13 @@ def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterato
         if not rows:
             continue
         total = sum(row["schemas"] for row in rows)
-        shown = [_reason(row) for row in rows[:_REASONS]]
+        shown = [
+            f"{row['schemas']:,} {with_names(row, _NAMED, counted=True)}" for row in rows[:_REASONS]
+        ]
         if more := sum(row["schemas"] for row in rows[_REASONS:]):
             shown.append(f"{more:,} more")
         of = "" if outcome == "warned" else f" {schemas(total)}"  # one may have two warnings
         yield from _cut(f"{name} {phrase}{of}: {', '.join(shown)}", most=2)
-
-
-def _reason(row: Mapping[str, Any]) -> str:
-    names = [name if count == 1 else f"{count} {name}" for name, count in row["about"].items()]
-    text = row["reason"]
-    if names:
-        more = ", …" if len(names) > _NAMED else ""
-        text = text.rstrip("… ").rstrip(":") if text.endswith("…") else text
-        text = f"{text} ({', '.join(names[:_NAMED])}{more})"
-    return f"{row['schemas']:,} {text}"
 
 
 def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:

@@ -23,14 +23,7 @@ from harness.optional import require
 from harness.render.table import Row
 from harness.report.tables import SEPARATOR, Digest, digest, known_kind, rows_where
 from harness.runs.directory import RunDirectory
-from harness.verdict_kinds import (
-    BUG,
-    CLASSES,
-    DEPARTURE,
-    MAIN_KINDS,
-    WALK,
-    WARNED,
-)
+from harness.verdict_kinds import BUG, CLASSES, DEPARTURE, MAIN_KINDS, WALK, WARNED
 
 KINDS_OF_FILES = ("png", "svg")
 NAMES = ("headline_rates", "compile", "errors", "keywords", "agreement", "timings")
@@ -141,22 +134,10 @@ def _figure(height: float, panels: int = 1, **options: Any) -> tuple[Any, list[A
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDE, height), layout="constrained")
-    axes = figure.subplots(1, panels, squeeze=False, **options)
-    return figure, list(axes[0])
+    return figure, list(figure.subplots(1, panels, squeeze=False, **options).flat)
 
 
-def _compile(found: Digest) -> Any:
-    rows = rows_where(found.tables["compile"])
-    figure, (axes,) = _figure(1.1 + 0.32 * len(rows))
-    _stack(axes, rows, _OF_OUTCOME, 0.06)
-    _by_engine(axes, found.engines, "Schemas by outcome of compilation", "schemas")
-    axes.grid(visible=False)
-    axes.margins(x=0.01)
-    axes.locator_params(axis="x", integer=True)
-    return _with_legend(figure, axes, len(_OF_OUTCOME), "outside lower center")
-
-
-def _with_legend(figure: Any, axes: Any, columns: int, where: str = "outside upper right") -> Any:
+def _with_legend(figure: Any, axes: Any, columns: int, where: str = "outside lower center") -> Any:
     figure.legend(*axes.get_legend_handles_labels(), loc=where, ncols=columns)
     return figure
 
@@ -170,55 +151,47 @@ def _by_engine(axes: Any, engines: Sequence[str], title: str, unit: str) -> None
     axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
 
 
-def _stack(
-    axes: Any,
-    rows: Sequence[Row],
-    colours: Mapping[str, str],
-    least: float,
-) -> None:
-    """Horizontal bars, one per row, stacked by the columns that have colours.
-
-    A count is written into its bar where that has this share of its row at the `least`.
-    """
-    totals = np.array([max(1, sum(row[word] for word in colours)) for row in rows])
-    left = np.zeros(len(rows))
+def _stacked(
+    axes: Any, rows: Sequence[Row], colours: Mapping[str, str], of: Any = 1, noun: str = ""
+) -> Any:
+    """Horizontal bars, one per row, by columns, in units of `of`; where they end, the parts."""
+    ends, parts = np.zeros(len(rows)), []
     for word, colour in colours.items():
-        counts = np.array([row[word] for row in rows], dtype=np.float64)
-        if counts.any():
-            axes.barh(range(len(rows)), counts, 0.7, left, color=colour, label=_label(word))
-        for at in np.flatnonzero((counts > 0) & (counts >= least * totals)).tolist():
-            middle = left[at] + counts[at] / 2
-            axes.text(middle, at, f"{counts[at]:,.0f}", ha="center", va="center", fontsize=7)
-        left += counts
+        wide = np.array([row[word] for row in rows], dtype=np.float64) / of
+        label = f"{word} {noun}".replace("_", " ") if noun or wide.any() else None
+        parts.append(axes.barh(range(len(rows)), wide, 0.6, ends, color=colour, label=label))
+        ends += wide
+    return ends, parts
+
+
+def _compile(found: Digest) -> Any:
+    rows = rows_where(found.tables["compile"])
+    figure, (axes,) = _figure(1.1 + 0.32 * len(rows))
+    ends, parts = _stacked(axes, rows, _OF_OUTCOME)
+    for bars in parts:
+        texts = np.where(bars.datavalues > 0.06 * ends, [f"{n:,.0f}" for n in bars.datavalues], "")
+        axes.bar_label(bars, texts, label_type="center", fontsize=7)
+    _by_engine(axes, found.engines, "Schemas by outcome of compilation", "schemas")
+    axes.grid(visible=False)
+    axes.locator_params(axis="x", integer=True)
+    return _with_legend(figure, axes, len(_OF_OUTCOME))
 
 
 def _errors(found: Digest) -> Any:
     engines = found.engines
     figure, panels = _figure(0.5 + 0.75 * max(2, len(engines)), 2, sharey=True)
     for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
-        rows = {
-            row["engine"]: row
-            for row in rows_where(found.tables["errors"], evidence=WALK, kind=kind)
-        }
+        rows = rows_where(found.tables["errors"], evidence=WALK, kind=kind)
         axes.set_xscale("log")
-        for number, word in enumerate(CLASSES):
-            at = np.arange(len(engines)) + (number - 1) * 0.27
-            counts = [rows[engine][word] for engine in engines]
-            drawn = np.maximum(counts, 1e-3)  # nothing at all is no length on such an axis
-            axes.barh(at, drawn, 0.25, color=_OF_CLASS[word], label=_label(word, 2))
-            for where, count in zip(at, counts, strict=True):
-                shown = f" {count:,}"
-                axes.text(max(count, 0.8), where, shown, va="center", fontsize=6.5)
-        most = max((row[word] for row in rows.values() for word in CLASSES), default=0)
-        axes.set_xlim(0.8, max(10, most) * 30)
+        for number, (word, colour) in enumerate(_OF_CLASS.items()):
+            counts = np.array([row[word] for row in rows])
+            lines = np.arange(len(rows)) + (number - 1) * 0.27
+            bars = axes.barh(lines, np.maximum(counts, 0.8), 0.25, color=colour, label=word)
+            axes.bar_label(bars, [f"{count:,}" for count in counts], padding=2, fontsize=6.5)
+        axes.set_xlim(0.8, max([10, *(row[word] for row in rows for word in CLASSES)]) * 30)
         title = key.replace("_", " ").capitalize()
         _by_engine(axes, engines, title, "tokens, proven (logarithmic)")
-    return _with_legend(figure, panels[0], 3)
-
-
-def _label(word: str, many: int = 1) -> str:
-    plurals = {"bug": "bugs", "departure": "departures"}
-    return plurals.get(word, word) if many > 1 else word.replace("_", " ")
+    return _with_legend(figure, panels[0], 3, "outside upper right")
 
 
 _TITLES = {"loss": "Cannot write a valid value", "leak": "Lets an invalid value through"}
@@ -226,26 +199,22 @@ _TITLES = {"loss": "Cannot write a valid value", "leak": "Lets an invalid value 
 
 def _headline_rates(found: Digest) -> Any:
     """Loss and leak: bars by what shows it, with the interval of the whole."""
-    engines = found.engines
-    figure, panels = _figure(1.0 + 0.4 * max(2, len(engines)), 2, sharey=True)
+    figure, panels = _figure(1.0 + 0.4 * max(2, len(found.engines)), 2, sharey=True)
     for axes, (measure, title) in zip(panels, _TITLES.items(), strict=True):
         rows = rows_where(found.tables["headline_rates"], measure=measure)
-        left = np.zeros(len(rows))
-        for word, colour in _OF_VALUE.items():
-            wide = np.array([100 * row[word] / max(1, row["of"]) for row in rows])
-            axes.barh(range(len(rows)), wide, 0.5, left, color=colour, label=f"{word} value")
-            left += wide
-        for at, row in enumerate(rows):
+        of = [max(1, row["of"]) / 100 for row in rows]
+        ends, _ = _stacked(axes, rows, _OF_VALUE, of, "value")
+        for line, row in enumerate(rows):
+            top = 100 * (row["high"] or 0)
             if row["low"] is not None:
-                ends = (100 * row["low"], 100 * row["high"])
-                axes.plot(ends, (at, at), color=_BLACK, linewidth=1.2)
+                axes.plot((100 * row["low"], top), (line, line), color=_BLACK, linewidth=1.2)
             text = f"{row['found']:,} of {row['of']:,}"
-            axes.text(max(left[at], 100 * (row["high"] or 0)) + 1, at, text, va="center")
+            axes.text(max(ends[line], top) + 1, line, text, va="center")
         sampled = ", with 95% interval" if found.summary["sampled"] else ""
-        _by_engine(axes, engines, title, f"% of the schemas judged{sampled}")
+        _by_engine(axes, found.engines, title, f"% of the schemas judged{sampled}")
         axes.set_xlim(0, 125)
         axes.set_xticks(range(0, 101, 25))
-    return _with_legend(figure, panels[0], 3, "outside lower center")
+    return _with_legend(figure, panels[0], 3)
 
 
 def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any, Any]]:
@@ -264,15 +233,14 @@ def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any,
 
 
 def _keywords(found: Digest) -> Any:
+    """Heat maps of the keywords with most cases."""
     tables = {kind: keyword_counts(found, kind) for kind in MAIN_KINDS.values()}
     most = max([1, *(len(order) for order, _ in tables.values())])
     figure, panels = _figure(1.1 + 0.2 * min(most, _KEYWORDS), 2)
     top = max([10, *(int(counts.max()) for _, counts in tables.values() if counts.size)])
     for axes, (kind, (order, counts)) in zip(panels, tables.items(), strict=True):
-        shown = counts[:_KEYWORDS]
-        _heat(axes, order[:_KEYWORDS], found.engines, shown, top)
-        left = len(order) - len(shown)
-        more = f" (first {_KEYWORDS} of {len(order)})" if left else ""
+        _heat(axes, order[:_KEYWORDS], found.engines, counts[:_KEYWORDS], top)
+        more = f" (first {_KEYWORDS} of {len(order)})" if len(order) > _KEYWORDS else ""
         axes.set_title(f"{kind.replace('_', ' ').capitalize()}s{more}")
     figure.suptitle("Cases with a bug, by keyword", x=0.01, ha="left", fontsize=9)
     return figure
@@ -285,43 +253,37 @@ def _heat(axes: Any, rows: Sequence[str], columns: Sequence[str], counts: Any, t
         axes.text(0.5, 0.5, "none", ha="center", va="center", transform=axes.transAxes)
         axes.set_axis_off()
         return
-    shown = np.where(counts > 0, counts, np.nan)
-    axes.imshow(shown, aspect="auto", cmap="YlOrRd", norm=LogNorm(1, top))
-    for (row, column), count in np.ndenumerate(counts):
-        if count:
-            dark = np.log(count) > 0.55 * np.log(top)
-            colour = "white" if dark else "black"
-            axes.text(column, row, f"{count:,}", ha="center", va="center", color=colour, fontsize=7)
-    axes.set_xticks(range(len(columns)), columns, fontsize=7)
-    axes.set_yticks(range(len(rows)), rows, fontsize=7)
-    axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
-    axes.grid(which="minor", color="#EEEEEE", linewidth=0.8)
-    axes.tick_params(which="both", length=0)
+    style = {"cmap": "YlOrRd", "norm": LogNorm(1, top), "edgecolors": "#EEEEEE"}
+    axes.pcolormesh(np.where(counts > 0, counts, np.nan), **style)
+    for row, column in np.argwhere(counts).tolist():
+        count = int(counts[row, column])
+        colour = "white" if np.log(count) > 0.55 * np.log(top) else "black"
+        where = {"ha": "center", "va": "center", "color": colour, "fontsize": 7}
+        axes.text(column + 0.5, row + 0.5, f"{count:,}", **where)
+    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, fontsize=7)
+    axes.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=7)
+    axes.invert_yaxis()
+    axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
 
 def _agreement(found: Digest) -> Any:
     """Bars over a grid that says which engines accept and which reject, as in an UpSet plot."""
-    rows = rows_where(found.tables["agreement"])[:12]
-    engines = found.engines
     from matplotlib.figure import Figure
 
+    rows, engines = rows_where(found.tables["agreement"])[:12], found.engines
     height = 0.24 * max(2, len(engines))
     figure = Figure(figsize=(_WIDE, 1.9 + height), layout="constrained")
     bars, grid = figure.subplots(2, 1, sharex=True, height_ratios=(1.7, height))
-    places = range(len(rows))
     tokens = [row["tokens"] for row in rows]
-    bars.bar(places, tokens, 0.6, color=_GREY)
-    for at, row in enumerate(rows):
-        text = f"{row['tokens']:,}\n{row['cases']:,} cases"
-        bars.text(at, row["tokens"], text, ha="center", va="bottom", fontsize=6.5)
-        accept, reject = (set(row[one].split(SEPARATOR)) for one in ("accept", "reject"))
-        for line, engine in enumerate(engines):
-            if engine in accept:
-                grid.plot(at, line, "o", color=_BLACK, markersize=6)
-            elif engine in reject:
-                grid.plot(at, line, "o", color="white", markeredgecolor=_BLACK, markersize=6)
+    made = bars.bar(range(len(rows)), tokens, 0.6, color=_GREY)
+    texts = [f"{row['tokens']:,}\n{row['cases']:,} cases" for row in rows]
+    bars.bar_label(made, texts, fontsize=6.5)
+    for side, fill in (("accept", _BLACK), ("reject", "white")):
+        sets = [row[side].split(SEPARATOR) for row in rows]
+        dots = [(at, engines.index(one)) for at, some in enumerate(sets) for one in some]
+        style = {"markersize": 6, "markerfacecolor": fill, "color": _BLACK}
+        grid.plot(*np.array(dots).reshape(-1, 2).T, "o", **style)
     if tokens:
         bars.set_yscale("log")
         bars.set_ylim(0.8, max(tokens) * 60)
@@ -336,49 +298,38 @@ def _agreement(found: Digest) -> Any:
     return figure
 
 
-_TIMES = {
-    "time_to_first_mask": "Time to first mask",
-    "time_between_masks": "Time between masks",
-}
-_UNITS = {1e0: "1 µs", 1e1: "10 µs", 1e2: "100 µs", 1e3: "1 ms", 1e4: "10 ms", 1e5: "100 ms"}
-_UNITS |= {1e6: "1 s", 1e7: "10 s", 1e8: "100 s", 1e9: "1,000 s"}
+_TIMES = {"time_to_first_mask": "Time to first mask", "time_between_masks": "Time between masks"}
 
 
 def _timings(engines: Sequence[str], times: Distributions) -> Any:
     """What share took longer than a time: both axes logarithmic, so that tails are seen."""
+    from matplotlib.ticker import EngFormatter
+
     figure, panels = _figure(2.6, 2, sharey=True)
-    least = 1e-1
     for axes, (measure, title) in zip(panels, _TIMES.items(), strict=True):
-        ends = [1e2, 1e3]
+        axes.set_xlim(1e-5, 1e-3, auto=True)
         for number, engine in enumerate(engines):
-            one = times[engine][measure]
-            if not one.n:
-                continue
-            longer = 1 - np.cumsum(one.counts) / one.n
-            longer = np.maximum(np.append(1.0, longer), 0.5 / one.n)
-            least = min(least, 0.5 / one.n)
-            values = np.append(one.values[:1], one.values)
-            colour, dashes = (some[number % len(some)] for some in (_OF_LINE, _DASHES))
-            axes.step(*_thinned(values, longer), color=colour, linestyle=dashes, label=engine)
-            ends += [float(values[0]), float(values[-1])]
+            if (one := times[engine][measure]).n:
+                longer = np.maximum(1 - np.cumsum(one.counts) / one.n, 0.5 / one.n)
+                curve = _thinned(np.append(one.values[:1], one.values), np.append(1.0, longer))
+                colour, dashes = (some[number % len(some)] for some in (_OF_LINE, _DASHES))
+                axes.step(curve[0] / 1e6, curve[1], color=colour, linestyle=dashes, label=engine)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        ticks = [one for one in _UNITS if min(ends) / 10 < one < max(ends) * 10]
-        axes.set_xticks(ticks, [_UNITS[one] for one in ticks], rotation=30)
+        axes.xaxis.set_major_formatter(EngFormatter("s"))
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
         axes.minorticks_off()
         axes.set_title(title)
         axes.grid(color="#DDDDDD", linewidth=0.5)
-    ticks = [one for one in (1.0, 0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5) if one >= least]
-    panels[0].set_yticks(ticks, [f"{100 * one:g}%" for one in ticks])
     panels[0].set_ylabel("share that took longer")
-    return _with_legend(figure, panels[1], 4)
+    return _with_legend(figure, panels[1], 4, "outside upper right")
 
 
 def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:
     """A curve without the points that no eye tells apart."""
-    moved = np.round(np.log10(values) * 150), np.round(np.log10(shares) * 150)
-    keep = np.ones(len(values), dtype=np.bool_)
-    keep[1:-1] = (moved[0][1:-1] != moved[0][:-2]) | (moved[1][1:-1] != moved[1][:-2])
+    moved = np.diff(np.round(np.log10([values, shares]) * 150), axis=1).any(axis=0)
+    keep = np.append(True, moved)
+    keep[-1] = True
     return values[keep], shares[keep]
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.statistics import (
-    difference,
     estimate,
     holm,
     mcnemar,
     mean_interval,
+    paired,
     ratios,
     shares,
 )
@@ -165,8 +165,9 @@ class TestHolm:
 
 def test_the_interval_of_a_difference_is_narrower_than_those_of_its_shares():
     """Both err in half of the schemas, the second in a few less of the same ones."""
-    low, high = difference(only_first=4, only_second=0, schemas=200)
-    assert 0 <= low < 0.02 < high < 0.05
+    (row,) = paired([(np.arange(200) < 100, np.arange(200) < 96)])
+    assert (row["both"], row["only_first"], row["only_second"]) == (96, 4, 0)
+    assert 0 <= row["low"] < row["difference"] == 0.02 < row["high"] < 0.05
 
 
 def test_the_interval_of_a_mean_holds_it_and_is_that_of_the_normal_distribution():

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.breakdown import agreement, case_statuses, crossed, failures
+from harness.analysis.breakdown import agreement, case_statuses, crossed
+from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.stored import StoredRun
 from harness.bugs.scripts import script
 from harness.classification.departures import Catalogue
@@ -32,6 +33,7 @@ from tests import reporting
 from tests.books import Book, all_bugs, classes, store
 from tests.buglists import bug, bug_list
 from tests.reporting import ATTACK, A, B, C
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
@@ -126,8 +128,11 @@ class TestCounts:
     def test_what_became_of_the_cases_and_why(self, counted):
         found = {(row["family"], row["status"]): row["cases"] for row in case_statuses(counted)}
         assert found == {("x", "walked"): 1, ("y", "walked"): 1, ("y", "not_compared"): 1}
-        why = [(row["engine"], row["outcome"], row["cases"]) for row in failures(counted)]
-        assert why == [("b", "refused", 1), ("c", "timed_out", 1)]
+        why = compile_reasons(counted.run)
+        assert {name: list(outcomes) for name, outcomes in why.items()} == {
+            "b": ["refused"],
+            "c": ["timed_out"],
+        }
 
 
 class TestTexts:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import __version__
-from harness.analysis.breakdown import agreement, case_statuses, crossed, failures
+from harness.analysis.breakdown import agreement, case_statuses, crossed
+from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import COLUMNS
 from harness.analysis.stored import StoredRun
 from harness.analysis.tally import summarize
@@ -34,6 +35,8 @@ SHOWN: Final = 600
 """Verdicts that a report shows unless it is told otherwise."""
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
+_REASONS: Final = 8
+"""Reasons of an engine that are listed for each outcome."""
 _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
@@ -103,7 +106,13 @@ def collect(
         "families": crossed(stored, "family"),
         "sets": agreement(stored),
         "case_statuses": case_statuses(stored),
-        "failures": failures(stored),
+        "failures": [
+            {"engine": engine, "outcome": outcome, **row}
+            for engine, outcomes in compile_reasons(run).items()
+            for outcome, rows in outcomes.items()
+            for row in rows[:_REASONS]
+            if outcome != "warned"
+        ],
         "departures": departures,
         "catalogue": [
             {word.removesuffix("_"): getattr(one, word) for word in _OF_DEPARTURE}

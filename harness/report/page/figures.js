@@ -232,8 +232,8 @@ function leftOut() {
   } else parts.push(el('p', {}, 'None.'));
   if (DATA.failures.length) {
     parts.push(el('details', {}, el('summary', {}, 'What engines said when they did not go along'), table([
-      ['engine', (row) => row.engine, { h: true }], ['at', (row) => words(row.stage)], ['outcome', (row) => words(row.outcome)],
-      ['message', (row) => el('code', {}, safe(row.message) || '–')], ['schemas', (row) => count(row.cases), { n: true }],
+      ['engine', (row) => row.engine, { h: true }], ['outcome', (row) => words(row.outcome)],
+      ['reason', (row) => el('code', {}, safe(row.reason) || '–')], ['schemas', (row) => count(row.schemas), { n: true }],
     ], DATA.failures, 'Failures', 'cards')));
   }
   fill('open', parts);
