@@ -6,6 +6,7 @@ the options of a command of its fields, so nothing is written twice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -16,6 +17,7 @@ OPTION: Final = "option"
 """The key of `FieldOption` in the metadata of a field."""
 
 CHOICE, LIMITS, RESULT = "Cases, walks and verdicts", "Limits and tuning", "Results"
+HEADINGS: Final = ("", CHOICE, LIMITS, RESULT)
 """Headings of the help text, in its order; options without one come first."""
 
 
@@ -32,9 +34,9 @@ class FieldOption:
     names: tuple[str, ...] = ()
     heading: str = ""
     choices: Collection[str] | Mapping[str, Any] | None = None
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
+    least: float = -math.inf
+    above: float = -math.inf
+    most: float = math.inf
     none: bool = False
     metavar: str | None = None
     unit: str | None = None

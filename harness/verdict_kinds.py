@@ -5,7 +5,7 @@ Runs store the names. Their order here is the order of tables; it is never chang
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -129,6 +129,14 @@ EFFECTS: Final = (
 LEAKS, LOSSES, TRAPS = (INVALID_VALUE,), (LOST_VALUE,), (TRAP,)
 COSTLY: Final = (*LEAKS, *LOSSES, *TRAPS)
 """Effects that cost a value: what is counted first, and by what lists of bugs are ordered."""
+HEADLINE: Final[Mapping[str, Sequence[str]]] = {"loss": LOSSES, "leak": LEAKS}
+"""The rates that lead, by the effects that they count."""
+COUNTED: Final[Mapping[str, Sequence[str]]] = {
+    **HEADLINE,
+    "trap": TRAPS,
+    **{name: (name,) for name in (FORMAT_ONLY, NOT_JSON, UNCLEAR, SPELLING)},
+}
+"""All effects that are counted by schemas."""
 SPELLINGS: Final = (SPELLING, UNCLEAR)
 """Effects that are not shown to cost a value: lists of bugs have them only where asked for."""
 

@@ -32,37 +32,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from harness import verdict_kinds as kinds
 from harness.analysis.statistics import is_sample, paired, ratios, shares
 from harness.analysis.stored import WORST_FIRST, StoredRun
-from harness.verdict_kinds import (
-    ACCEPTANCES,
-    COSTLY,
-    EFFECTS,
-    FORMAT_ONLY,
-    LEAKS,
-    LOSSES,
-    MAIN_KINDS,
-    NOT_JSON,
-    RARE,
-    REAL,
-    REJECTIONS,
-    SPELLING,
-    TRAPS,
-    UNCLEAR,
-    WRONG_BITS,
-)
 
-HEADLINE: Final[Mapping[str, Sequence[str]]] = {"loss": LOSSES, "leak": LEAKS}
-"""The rates that lead, by the effects that they count."""
-COUNTED: Final[Mapping[str, Sequence[str]]] = {
-    **HEADLINE,
-    "trap": TRAPS,
-    **{name: (name,) for name in (FORMAT_ONLY, NOT_JSON, UNCLEAR, SPELLING)},
-}
-"""All effects that are counted by schemas."""
 KINDS_OF: Final[Mapping[str, Sequence[str]]] = {
-    "any": WRONG_BITS,
-    **dict(zip(MAIN_KINDS.values(), (ACCEPTANCES, REJECTIONS), strict=True)),
+    "any": kinds.WRONG_BITS,
+    **dict(zip(kinds.MAIN_KINDS.values(), (kinds.ACCEPTANCES, kinds.REJECTIONS), strict=True)),
 }
 """Kinds of bugs per million mask decisions."""
 PAIR: Final = (
@@ -72,9 +48,9 @@ PAIR: Final = (
 """What is said of a pair; see `Rates.pairs`."""
 
 _MILLION: Final = 1_000_000
-EVERYDAY: Final = WORST_FIRST.index(RARE)
+EVERYDAY: Final = WORST_FIRST.index(kinds.RARE)
 """What shows an effect, as an index in `WORST_FIRST`, is everyday below this."""
-_VALUES: Final = {"everyday": EVERYDAY, REAL: WORST_FIRST.index(REAL) + 1}
+_VALUES: Final = {"everyday": EVERYDAY, kinds.REAL: WORST_FIRST.index(kinds.REAL) + 1}
 """Which values count in pairs; what shows an effect is below this."""
 
 Bools = npt.NDArray[np.bool_]
@@ -93,7 +69,7 @@ class Rates:
                 coalesce(bit_or(judged) FILTER (NOT only_challenger), 0)::BIGINT AS judged
             FROM verdicts WHERE effect <> '' AND engine >= 0
             GROUP BY engine, case_row, effect, shown_by""",
-            list(EFFECTS),
+            list(kinds.EFFECTS),
         )
         tested = [
             stored.per_case(
@@ -113,7 +89,7 @@ class Rates:
 
     def _among(self, effects: Sequence[str], engine: int, *, bugs: bool = False) -> Bools:
         """Which rows are about these effects of an engine, or only those that are bugs."""
-        codes = [EFFECTS.index(one) for one in effects]
+        codes = [kinds.EFFECTS.index(one) for one in effects]
         mine = (self._effects["engine"] == engine) & np.isin(self._effects["effect"], codes)
         return mine & ~self._effects["declared"] if bugs else mine
 
@@ -139,8 +115,8 @@ class Rates:
         ``share`` and ``real_share`` with 95% intervals.
         """
         shown, judged = self.shown_by(engine, effects), self.judged(engine)
-        limit = EVERYDAY if set(effects) <= set(COSTLY) else len(WORST_FIRST)
-        hits, real = shown < limit, shown < _VALUES[REAL]
+        limit = EVERYDAY if set(effects) <= set(kinds.COSTLY) else len(WORST_FIRST)
+        hits, real = shown < limit, shown < _VALUES[kinds.REAL]
         counted = np.bincount(shown, minlength=len(WORST_FIRST))
         both = shares(np.column_stack([hits, real])[judged], sampled=self.sampled)
         return {
@@ -161,7 +137,7 @@ class Rates:
         pairs = list(combinations(range(len(engines)), 2))
         judged = {pair: self.judged(*pair) for pair in pairs}
         rows = []
-        for (counted, effects), (values, limit) in product(HEADLINE.items(), _VALUES.items()):
+        for (counted, effects), (values, limit) in product(kinds.HEADLINE.items(), _VALUES.items()):
             hits = [
                 (
                     self._hits(effects, limit, *pair)[judged[pair]],
@@ -192,7 +168,7 @@ class Rates:
         """
         positions, size = self.stored.judged_positions(engine), self.stored.size
         judged = positions > 0
-        wrong = [self._scaled(engine, kinds) for kinds in KINDS_OF.values()]
+        wrong = [self._scaled(engine, names) for names in KINDS_OF.values()]
         parts = np.column_stack([scaled for _, scaled in wrong])[judged]
         found = ratios(parts, positions[judged] * (size or 1), sampled=self.sampled)
         nothing = {"value": None, "low": None, "high": None, "interval": "none"}
@@ -206,13 +182,13 @@ class Rates:
             for name, (bugs, scaled), ratio in zip(KINDS_OF, wrong, found, strict=True)
         }
 
-    def _scaled(self, engine: int, kinds: Sequence[str]) -> tuple[int, npt.NDArray[Any]]:
+    def _scaled(self, engine: int, names: Sequence[str]) -> tuple[int, npt.NDArray[Any]]:
         """How many bugs of walks there are, and for how many they stand in each case."""
         found = self.stored.arrays(
             """SELECT case_row, count(*) AS bugs, fsum(scale) AS n FROM verdicts
             WHERE evidence = 'walk' AND class = 'bug' AND engine = $1 AND kind IN $2
             GROUP BY case_row""",
-            *(engine, list(kinds)),
+            *(engine, list(names)),
         )
         scaled = np.zeros(len(self.stored.cases))
         scaled[found["case_row"]] = np.rint(found["n"])  # whole: sums do not depend on order

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.analysis.compile_reasons import schemas_by_backend
 from harness.analysis.matrix import matrix
-from harness.analysis.rates import COUNTED, Rates, walked_bytes
+from harness.analysis.rates import Rates, walked_bytes
 from harness.analysis.statistics import estimate
 from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.timing import timings
@@ -23,6 +23,7 @@ from harness.runs.tables import GENERATED, TEXT_TABLES, VERDICT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import (
     CLASSES,
+    COUNTED,
     ERRORS,
     FALSE_ACCEPTANCE,
     FALSE_REJECTION,

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
+from harness import verdict_kinds as kinds
 from harness.analysis.compile_reasons import plain_reason
 from harness.analysis.stored import WORST_FIRST, StoredRun, stored_run
 from harness.bugs.groups import ErrorRows, read_verdicts
@@ -28,23 +29,6 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.coverage import Coverage
-from harness.verdict_kinds import (
-    ACCEPTANCES,
-    BUG,
-    CLASSES,
-    FORMAT_ONLY,
-    INVALID_VALUE,
-    LEGAL,
-    LOST_VALUE,
-    NOT_JSON,
-    REJECTIONS,
-    SPELLING,
-    SPELLINGS,
-    TRAP,
-    UNCLEAR,
-    WALK,
-    WARNED,
-)
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 Status = Literal["no_error_found", "refuses", "errs", "failed"]
@@ -52,14 +36,14 @@ Status = Literal["no_error_found", "refuses", "errs", "failed"]
 _CANDIDATES: Final = 40
 """Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
 IN_WORDS: Final = {
-    LOST_VALUE: "cannot write a valid value",
-    INVALID_VALUE: "lets an invalid value through",
-    TRAP: "cannot finish a valid value after what it allowed first",
-    FORMAT_ONLY: "lets a value through that nothing but `format` forbids",
-    NOT_JSON: "lets a text through that is no JSON",
+    kinds.LOST_VALUE: "cannot write a valid value",
+    kinds.INVALID_VALUE: "lets an invalid value through",
+    kinds.TRAP: "cannot finish a valid value after what it allowed first",
+    kinds.FORMAT_ONLY: "lets a value through that nothing but `format` forbids",
+    kinds.NOT_JSON: "lets a text through that is no JSON",
     "": "contradicts itself",
-    UNCLEAR: "refuses a valid text whose value it may be able to write",
-    SPELLING: "refuses a spelling of a valid value",
+    kinds.UNCLEAR: "refuses a valid text whose value it may be able to write",
+    kinds.SPELLING: "refuses a spelling of a valid value",
 }
 """What an error does to a user, by its effect, in the order in which it is told."""
 _DOING: Final = {"compile": "while it compiled the schema"}
@@ -92,17 +76,17 @@ class ProvenError:
     @property
     def lets_through(self) -> bool:
         """Whether invalid output is allowed."""
-        return self.kind in ACCEPTANCES
+        return self.kind in kinds.ACCEPTANCES
 
     @property
     def forbids(self) -> bool:
         """Whether valid output is refused."""
-        return self.kind in REJECTIONS
+        return self.kind in kinds.REJECTIONS
 
     @property
     def is_spelling(self) -> bool:
         """Whether it is not shown to cost a value."""
-        return self.effect in SPELLINGS
+        return self.effect in kinds.SPELLINGS
 
     @property
     def about(self) -> tuple[str, str, str]:
@@ -278,7 +262,7 @@ def _errors(
     """The errors under each schema, of each group of verdicts the shortest text."""
     candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
     for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
-        if CLASSES[verdicts.class_[at]] == BUG:
+        if kinds.CLASSES[verdicts.class_[at]] == kinds.BUG:
             some = candidates[stored.cases[verdicts.case[at]], int(verdicts.groups[0][at])]
             if len(some) < _CANDIDATES:
                 some.append(at)
@@ -287,7 +271,7 @@ def _errors(
     cases = witnesses(stored.run, named(stored.run, list(rows)), vocabulary)
     for witness in (one for case in cases for one in case.witnesses):
         at, place = rows[witness.name], witness.at
-        if witness.evidence == WALK:
+        if witness.evidence == kinds.WALK:
             place = len(spelled(vocabulary, witness.before)) + max(place, 0)
         severity = WORST_FIRST[verdicts.severity[at]]
         about = witness.effect, witness.kind, witness.text, place, witness.keyword, severity
@@ -305,11 +289,11 @@ def _declared(stored: StoredRun, catalogue: Catalogue) -> dict[str, list[Declare
     for row in stored.rows(
         """SELECT DISTINCT name, departure FROM verdicts JOIN cases USING (case_row)
         WHERE departure <> '' AND kind NOT IN $1 ORDER BY ALL""",
-        list(LEGAL),
+        list(kinds.LEGAL),
     ):
         one = entries[row["departure"]]
         about = catalogue.behaviours[one.behaviour].about
-        how = "it warns of this itself" if one.class_ == WARNED else "on purpose"
+        how = "it warns of this itself" if one.class_ == kinds.WARNED else "on purpose"
         full = f"{how}: {about} {one.says} ({one.source})"
         found[row["name"]].append(Declared(one.id, about, full))
     return found

@@ -7,33 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from harness import verdict_kinds as kinds
 from harness.errors import UsageError, nearest
 from harness.options import LIMITS, RESULT, option
 from harness.runs.tables import MAX_RUN_SIZE, TEXT_TABLES
-from harness.verdict_kinds import (
-    BUG,
-    COSTLY,
-    FORMAT_ONLY,
-    LEAKS,
-    LOSSES,
-    MAIN_KINDS,
-    NOT_JSON,
-    SPELLING,
-    TRAPS,
-    UNCLEAR,
-)
 
 if TYPE_CHECKING:
     from harness.classification.departures import Catalogue
     from harness.runs.directory import RunDirectory
 
-FAILURES: Final[Mapping[str, Sequence[str]]] = {
-    "value": COSTLY,
-    "loss": LOSSES,
-    "leak": LEAKS,
-    "trap": TRAPS,
-    **{name: (name,) for name in (FORMAT_ONLY, NOT_JSON, UNCLEAR, SPELLING)},
-}
+FAILURES: Final[Mapping[str, Sequence[str]]] = {"value": kinds.COSTLY, **kinds.COUNTED}
 """Effects to fail on, by their names; `value` is any that costs one."""
 
 
@@ -127,7 +110,7 @@ class FailOn:
         "Exit with 1 when an engine has such a bug; repeatable. value: a loss, leak or trap."
         " The last two count whatever they cost, spellings too.",
         "--fail-on",
-        choices=(*FAILURES, *MAIN_KINDS),
+        choices=(*FAILURES, *kinds.MAIN_KINDS),
     )
     engines: Sequence[str] = option(
         (),
@@ -163,8 +146,8 @@ def _counts(engine: Mapping[str, Any], kind: str) -> Iterator[str]:
             "schema": sum(engine[name]["schemas"] - engine[name]["declared"] for name in names)
         }
     else:
-        counts = {"token": engine["by_class"][MAIN_KINDS[kind]][BUG]}
-        counts |= {what: engine[table][kind][BUG] for what, table in TEXT_TABLES.items()}
+        counts = {"token": engine["by_class"][kinds.MAIN_KINDS[kind]][kinds.BUG]}
+        counts |= {what: engine[table][kind][kinds.BUG] for what, table in TEXT_TABLES.items()}
     for what, number in counts.items():
         if number:
             yield f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -17,7 +17,7 @@ import click
 
 from harness.errors import InputError, UsageError, nearest
 from harness.files import require_writable
-from harness.options import CHOICE, LIMITS, OPTION, RESULT, FieldOption
+from harness.options import HEADINGS, LIMITS, OPTION, FieldOption
 
 T = TypeVar("T")
 
@@ -36,36 +36,20 @@ class Number(click.ParamType):  # type: ignore[type-arg]
     """A finite number within bounds; ``none`` where that is a value, sizes such as 4G."""
 
     def __init__(self, kind: type, how: FieldOption) -> None:
-        self._kind = kind
-        self._how = how
-        self.none = how.none
-        unit = how.unit or "N"
-        self.name = f"{unit}|none" if how.none else unit
+        self._kind, self._how = kind, how
+        self.name = f"{how.unit or 'N'}{'|none' * how.none}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number."""
-        if value is None or (self._how.none and value == "none"):
-            return None
-        number = self._read(str(value))
         how = self._how
-        if (
-            number is None
-            or not math.isfinite(number)
-            or (how.least is not None and number < how.least)
-            or (how.above is not None and number <= how.above)
-            or (how.most is not None and number > how.most)
-        ):
-            self.fail(f"{value!r} is {self._wanted()}", param, ctx)
-        return number
-
-    def _read(self, text: str) -> float | None:
-        try:
-            if self._how.unit == "SIZE":
-                size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)i?B?", text, re.IGNORECASE)
-                return size and int(float(size[1]) * 1024 ** " KMG".index(size[2].upper() or " "))
-            number: float = self._kind(text)
-        except (ValueError, OverflowError):
+        if value is None or (how.none and value == "none"):
             return None
+        try:
+            number = _size(str(value)) if how.unit == "SIZE" else self._kind(str(value))
+        except (ValueError, OverflowError):
+            number = math.nan
+        if not (how.above < number < math.inf and how.least <= number <= how.most):
+            self.fail(f"{value!r} is {self._wanted()}", param, ctx)
         return number
 
     def _wanted(self) -> str:
@@ -73,12 +57,18 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         if how.unit == "SIZE":
             return "no size; write 512M or 4G"
         what = "whole number" if self._kind is int else "number"
-        bounds = [f"at least {how.least:g}"] if how.least is not None else []
-        bounds += [f"greater than {how.above:g}"] if how.above is not None else []
-        bounds += [f"at most {how.most:g}"] if how.most is not None else []
+        limits = {"at least": how.least, "greater than": how.above, "at most": how.most}
+        bounds = [f"{words} {one:g}" for words, one in limits.items() if math.isfinite(one)]
         unit = f" of {how.unit.lower()}" if how.unit else ""
         no = "neither 'none' nor a" if how.none else "no"
         return f"{no} {what}{unit}" + (f" ({', '.join(bounds)})" if bounds else "")
+
+
+def _size(text: str) -> int:
+    size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)i?B?", text, re.IGNORECASE)
+    if size is None:
+        raise ValueError(text)
+    return int(float(size[1]) * 1024 ** " KMG".index(size[2].upper() or " "))
 
 
 class CommandOption(click.Option):
@@ -94,7 +84,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """See `click.Command.format_options`."""
-        rows: dict[str, list[tuple[str, str]]] = {one: [] for one in ("", CHOICE, LIMITS, RESULT)}
+        rows: dict[str, list[tuple[str, str]]] = {one: [] for one in HEADINGS}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
@@ -124,16 +114,12 @@ def command(*requests: type, name: str | None = None) -> Callable[..., click.Com
     def decorated(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
         def run(**given: Any) -> None:
-            made: list[Any] = [built(kind, given) for kind in requests]
-            own = {one: value for one, value in given.items() if one not in taken}
-            function(*made, **own)
+            own = {one: value for one, value in given.items() if one not in settings}
+            function(*(built(kind, given) for kind in requests), **own)
 
         settings = {option.name: option for kind in requests for option in options(kind)}
-        taken = set(settings)
         inner = click.command(name, cls=Command)(run)
-        order = ("", CHOICE, LIMITS, RESULT)
-        own_options = sorted(settings.values(), key=lambda one: order.index(one.heading))
-        inner.params += own_options
+        inner.params += sorted(settings.values(), key=lambda one: HEADINGS.index(one.heading))
         return inner
 
     return decorated
@@ -168,13 +154,9 @@ def built(kind: type[T], given: Mapping[str, Any]) -> T:
     return kind(**values)
 
 
-def _long(one: dataclasses.Field[Any]) -> str:
-    return f"--{one.name.replace('_', '-')}"
-
-
 def _parameter(one: dataclasses.Field[Any], how: FieldOption) -> str:
     """The name of the option's parameter: that of the option, so that no two fields share one."""
-    long = next((name for name in how.names if name.startswith("--")), _long(one))
+    long = next((name for name in how.names if name.startswith("--")), one.name)
     return long.partition("/")[0].removeprefix("--").replace("-", "_")
 
 
@@ -194,7 +176,11 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Command
         default = "none" if default is None and how.none else default
     elif kind is Path:
         settings["type"] = _File(how)
-    long = [] if any(name.startswith("--") for name in how.names) else [_long(one)]
+    long = (
+        []
+        if any(name.startswith("--") for name in how.names)
+        else [f"--{one.name.replace('_', '-')}"]
+    )
     is_shown = default is not None and default is not False and default not in ("", ())
     return CommandOption(
         [*long, *how.names, _parameter(one, how)],

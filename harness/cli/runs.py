@@ -11,7 +11,7 @@ import click
 
 from harness.cli.common import FailOn, Json, RunAccess, Trusting
 from harness.cli.options import RUN, command
-from harness.cli.summary import RunSummary
+from harness.cli.summary import sum_up
 from harness.console import print_json, say
 from harness.errors import UsageError
 from harness.files import require_writable
@@ -38,21 +38,21 @@ class Breakdown:
 @click.argument("run", type=RUN)
 def tally(fail_on: FailOn, breakdown: Breakdown, access: RunAccess, json: Json, run: Path) -> None:
     """Print the summary of a stored run, finished or not, or its verdicts by one column."""
+    from harness.analysis import breakdown as verdicts
+    from harness.bugs.listing import known_bugs
     from harness.classification.departures import classify
+    from harness.report.terminal import print_breakdown
 
     catalogue, stored = access.catalogue, access.open(run)
+    rule = functools.cache(functools.partial(classify, catalogue))
     if breakdown.by is None:
-        summary = RunSummary(stored, catalogue, fail_on)
-        summary.look_up()
-        if summary.show(as_json=json.as_json):
+        bugs = known_bugs(stored, catalogue, rule)
+        if sum_up(stored, rule, bugs, fail_on, as_json=json.as_json):
             sys.exit(1)
         return
     if fail_on.kinds or fail_on.engines:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
-    from harness.analysis import breakdown as verdicts
-    from harness.report.terminal import print_breakdown
-
-    found = verdicts.breakdown(stored, breakdown.by, functools.partial(classify, catalogue))
+    found = verdicts.breakdown(stored, breakdown.by, rule)
     if json.as_json:
         print_json({**found, "run": str(stored.path)})
     else:

@@ -19,6 +19,7 @@ from harness.render.terminal import table_console
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
+    from harness.analysis.stored import Classify
     from harness.bugs.listing import BugList
     from harness.bugs.search import SearchResult
     from harness.classification.departures import Catalogue
@@ -52,27 +53,31 @@ def end_run(
 
     The run is stored: whatever becomes of the search, the summary is printed.
     """
-    from harness.classification.departures import load_catalogue
+    from harness.bugs.listing import known_bugs
+    from harness.classification.departures import classify, load_catalogue
+    from harness.execution.lanes import default_lanes
 
-    summary = RunSummary(run, load_catalogue(), fail_on)
-    interrupted = False
+    catalogue, bugs, interrupted = load_catalogue(), None, False
+    rule = functools.cache(functools.partial(classify, catalogue))
     seconds, spellings = None if baseline.asked else budget.seconds, baseline.spellings
-    if seconds != 0 and run.finished:
-        try:
+    try:
+        if seconds != 0 and run.finished:
+            room = default_lanes(1)
+            how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room), "rule": rule}
             with interrupts.heeded():
-                summary.search(seconds, lanes, spellings=spellings)
-        except KeyboardInterrupt:
-            interrupted = True
-        except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
-            tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
+                find_bugs(run, catalogue, **how, seconds=seconds, spellings=spellings)
+    except KeyboardInterrupt:
+        interrupted = True
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
+        tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
     with contextlib.suppress(MaskcourtError):
-        summary.look_up(spellings=spellings)
-    failed = summary.show(as_json=as_json, in_short=True)
+        bugs = known_bugs(run, catalogue, rule, spellings=spellings)
+    failed = sum_up(run, rule, bugs, fail_on, as_json=as_json, in_short=True)
     if interrupted:
         raise KeyboardInterrupt
     if baseline.asked:
-        failed |= baseline.fails(run, summary.bugs, summary.rule)
-    if failed | summary.tell_harness_errors():
+        failed |= baseline.fails(run, bugs, rule)
+    if failed | _tell_harness_errors(run):
         sys.exit(1)
 
 
@@ -85,67 +90,45 @@ def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> SearchResu
         return search(run, catalogue, progress=progress.tell, **how)
 
 
-class RunSummary:
-    """Counts of a run, and the bugs behind its verdicts, as far as they are known."""
+def sum_up(
+    run: RunDirectory,
+    rule: Classify,
+    bugs: BugList | None,
+    fail_on: FailOn,
+    *,
+    as_json: bool,
+    in_short: bool = False,
+) -> bool:
+    """Print the counts of a run and its bugs, as far as they are known; whether it is a failure."""
+    from harness.analysis.tally import summary
+    from harness.report.digest import print_digest
+    from harness.report.terminal import print_summary
 
-    def __init__(self, run: RunDirectory, catalogue: Catalogue, fail_on: FailOn) -> None:
-        from harness.analysis.tally import summary
-        from harness.classification.departures import classify
+    fail_on.check(run.manifest["identity"]["engines"])
+    path, counts = str(run.path), summary(run, rule)
+    if as_json:
+        rows = None if bugs is None else [bug.row() for bug in bugs.bugs]
+        unexplained = None if bugs is None else bugs.unexplained
+        print_json({"bugs": rows, "unexplained": unexplained, **counts, "run": path})
+    elif in_short:
+        print_digest(run, counts, table_console(), rule, bugs)
+    else:
+        print_summary(counts, path, table_console(), bugs)
+    if reasons := fail_on.reasons(counts["engines"]):
+        tell("maskcourt: failed on " + "; ".join(reasons))
+    return bool(reasons)
 
-        fail_on.check(run.manifest["identity"]["engines"])
-        self._run, self._catalogue, self._fail_on = run, catalogue, fail_on
-        self.rule = functools.cache(functools.partial(classify, catalogue))
-        self._counts = summary(run, self.rule)
-        self.bugs: BugList | None = None
 
-    def search(self, seconds: float | None, lanes: int | None, *, spellings: bool) -> None:
-        """Look for the bugs; nothing is begun after some `seconds`, if there are any."""
-        from harness.execution.lanes import default_lanes
+def _tell_harness_errors(run: RunDirectory) -> bool:
+    """Say in a line which cases ended in an error of the harness; whether any did."""
+    from harness.execution.progress import FAILED
 
-        room = default_lanes(1)
-        how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room)}
-        how |= {"seconds": seconds, "rule": self.rule, "spellings": spellings}
-        find_bugs(self._run, self._catalogue, **how)
-
-    def look_up(self, *, spellings: bool = False) -> None:
-        """Take what a search found so far."""
-        from harness.bugs.listing import known_bugs
-
-        self.bugs = known_bugs(self._run, self._catalogue, self.rule, spellings=spellings)
-
-    def show(self, *, as_json: bool, in_short: bool = False) -> bool:
-        """Print it, in full or in short; whether an engine has a bug that is to be failed on."""
-        from harness.report.digest import print_digest
-        from harness.report.terminal import print_summary
-
-        path, counts, bugs = str(self._run.path), self._counts, self.bugs
-        if as_json:
-            found = {
-                "bugs": None if bugs is None else [bug.row() for bug in bugs.bugs],
-                "unexplained": None if bugs is None else bugs.unexplained,
-            }
-            print_json({**found, **counts, "run": path})
-        elif in_short:
-            print_digest(self._run, counts, table_console(), self.rule, bugs)
-        else:
-            print_summary(counts, path, table_console(), bugs)
-        if reasons := self._fail_on.reasons(counts["engines"]):
-            tell("maskcourt: failed on " + "; ".join(reasons))
-        return bool(reasons)
-
-    def tell_harness_errors(self) -> bool:
-        """Say in a line which cases ended in an error of the harness; whether any did."""
-        from harness.execution.progress import FAILED
-
-        cases = [
-            row
-            for row in self._run.table("cases", ["case", "status", "message"]).to_pylist()
-            if row["status"] in FAILED
-        ]
-        if cases:
-            last = cases[0]["message"].strip().rpartition("\n")[2]
-            many = f"{len(cases):,} case{'s' if len(cases) > 1 else ''}"
-            which = f"such as {cases[0]['case']}" if len(cases) > 1 else str(cases[0]["case"])
-            about = one_line(f"{which}: {last}")
-            tell(f"maskcourt: {many} ended in an error of the harness: {about}")
-        return bool(cases)
+    rows = run.table("cases", ["case", "status", "message"]).to_pylist()
+    cases = [row for row in rows if row["status"] in FAILED]
+    if cases:
+        last = cases[0]["message"].strip().rpartition("\n")[2]
+        which = f"such as {cases[0]['case']}" if len(cases) > 1 else str(cases[0]["case"])
+        about = one_line(f"{which}: {last}")
+        many = f"{len(cases):,} case{'s' if len(cases) > 1 else ''}"
+        tell(f"maskcourt: {many} ended in an error of the harness: {about}")
+    return bool(cases)

@@ -21,7 +21,7 @@ from harness.analysis.timing import Distributions, distributions
 from harness.files import writing
 from harness.optional import require
 from harness.render.table import Row
-from harness.report.tables import SEPARATOR, Digest, digest, known_kind, rows_where
+from harness.report.tables import SEPARATOR, Digest, digest, rows_where
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG, CLASSES, DEPARTURE, MAIN_KINDS, WALK, WARNED
 
@@ -77,12 +77,10 @@ def draw(
     """Draw the figures of a run, finished or not: for each of `NAMES` a file of each kind.
 
     Raises:
-        UsageError: matplotlib is not installed, or there is no such kind.
+        UsageError: matplotlib is not installed.
         RunDirectoryError: The run is damaged, or the files cannot be written.
     """
     require("matplotlib", "report", "figures")
-    for kind in kinds:
-        known_kind(kind, KINDS_OF_FILES, "figures")
     return draw_digest(digest(run, rule), distributions(run), directory, kinds)
 
 

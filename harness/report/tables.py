@@ -11,21 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from harness import verdict_kinds as kinds
 from harness.analysis.breakdown import agreement, case_statuses, grouped
 from harness.analysis.matrix import COLUMNS, example_text
-from harness.analysis.rates import COUNTED, PAIR
+from harness.analysis.rates import PAIR
 from harness.analysis.statistics import NO_SAMPLE
 from harness.analysis.stored import WORST_FIRST, Classify, StoredRun, by_catalogue
 from harness.analysis.tally import summarize
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
-from harness.errors import UsageError
 from harness.files import writing
 from harness.render.table import Column, Row, Table, as_csv, as_markdown, plain
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES
-from harness.verdict_kinds import CLASSES, ERRORS, FALSE_ACCEPTANCE, KINDS, MAIN_KINDS, WALK
 from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
@@ -157,27 +156,27 @@ def matrix(summary: Summary) -> Table:
 def errors(summary: Summary) -> Table:
     """Of walks in tokens, of instances and samples in texts, ``of`` so many that were tested."""
     rows: list[Row] = []
-    main = MAIN_KINDS.values()
+    main = kinds.MAIN_KINDS.values()
     for name, one in summary["engines"].items():
-        for kind in ERRORS:
-            counts = one[KINDS[kind].plural] if kind in main else one["other_kinds"][kind]
+        for kind in kinds.ERRORS:
+            counts = one[kinds.KINDS[kind].plural] if kind in main else one["other_kinds"][kind]
             if kind in main or counts["tokens"]:
                 apart = {key: counts.get(key) for key in ("located", "by_format", "cases")}
-                row = {"engine": name, "evidence": WALK, "kind": kind, "of": None}
+                row = {"engine": name, "evidence": kinds.WALK, "kind": kind, "of": None}
                 rows.append({**row, **one["by_class"][kind], **apart})
         for evidence, table in TEXT_TABLES.items():
             found = one[table]
-            named = {kind: found[key] for key, kind in MAIN_KINDS.items()}
+            named = {kind: found[key] for key, kind in kinds.MAIN_KINDS.items()}
             tested = dict(zip(main, (found["tested_invalid"], found["tested_valid"]), strict=True))
             for kind, counts in {**named, **found["other_kinds"]}.items():
-                by_format = found["by_format"] if kind == FALSE_ACCEPTANCE.name else None
+                by_format = found["by_format"] if kind == kinds.FALSE_ACCEPTANCE.name else None
                 row = {"engine": name, "evidence": evidence, "kind": kind, "located": None}
                 rows.append({**row, "by_format": by_format, "of": tested.get(kind), **counts})
-    kinds = [Column("evidence", fold=False), Column("kind", shown=words, fold=False)]
+    sorts = [Column("evidence", fold=False), Column("kind", shown=words, fold=False)]
     counts = ("by_format", "located", "of", "cases")
-    numbers = [Column(one, align="right", fold=False) for one in (*CLASSES, *counts)]
+    numbers = [Column(one, align="right", fold=False) for one in (*kinds.CLASSES, *counts)]
     title = "Proven errors: tokens of walks, instances and samples"
-    return Table.of(title, [ENGINE, *kinds, *numbers], rows, _ERRORS)
+    return Table.of(title, [ENGINE, *sorts, *numbers], rows, _ERRORS)
 
 
 def compilation(summary: Summary) -> Table:
@@ -205,7 +204,7 @@ def _rates(summary: Summary) -> Table:
     rows = []
     counts = ("schemas", *WORST_FIRST, "declared")
     for name, one in summary["engines"].items():
-        for measure in COUNTED:
+        for measure in kinds.COUNTED:
             rate = one[measure]
             real = {f"real_{key}": rate["real_share"][key] for key in _RATIO[:3]}
             row = {"engine": name, "measure": measure, "found": rate["schemas"], "of": rate["of"]}
@@ -308,21 +307,13 @@ def write_tables(
     """Write the tables: as ``csv``, a file each, or as ``markdown``, all in ``tables.md``.
 
     Raises:
-        UsageError: A kind that there is not.
         RunDirectoryError: The run is damaged, or the files cannot be written.
     """
-    known_kind(kind, ("csv", "markdown"), "tables")
     tables = digest(run, rule).tables
     texts = {f"{name}.csv": as_csv(table) for name, table in tables.items()}
     if kind == "markdown":
         texts = {"tables.md": "\n".join(map(as_markdown, tables.values()))}
     return write_files(texts, directory)
-
-
-def known_kind(kind: str, kinds: Sequence[str], what: str) -> None:
-    """Refuse a kind that there is not."""
-    if kind not in kinds:
-        raise UsageError(f"no {what} of kind {kind!r}", f"one of {', '.join(kinds)}")
 
 
 def write_files(texts: Mapping[str, str], directory: Path) -> list[Path]:

@@ -8,8 +8,8 @@ import pytest
 
 from harness.analysis import tally
 from harness.analysis.breakdown import agreement
-from harness.analysis.rates import COUNTED
 from harness.analysis.stored import StoredRun, by_catalogue
+from harness.verdict_kinds import COUNTED
 from tests.books import Book, all_bugs, classes
 from tests.inprocess import case, make_run
 from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.analysis import tally
-from harness.analysis.rates import COUNTED
+from harness.verdict_kinds import COUNTED
 from tests.books import Book, all_bugs, classes
 
 A, B, C = 1, 2, 4

@@ -116,12 +116,6 @@ class TestExports:
         assert text.count("\n### ") == len(NAMES) - 1
         assert "| a + b | c | 50 | 50 | 3 | 6 | 1 | 1 |" in text
 
-    def test_of_another_kind_are_refused_before_anything_is_read(self, stored, tmp_path):
-        run = stored(book())
-        (run.path / "verdicts.parquet").unlink()
-        with pytest.raises(UsageError, match=r"no tables of kind 'xlsx'.*csv, markdown"):
-            write_tables(run, tmp_path, "xlsx")
-
     def test_where_nothing_can_be_written_are_one_error(self, stored, tmp_path):
         (tmp_path / "file").write_text("")
         with pytest.raises(RunDirectoryError, match="cannot be written"):
@@ -173,10 +167,6 @@ class TestFigures:
         words, counts = figures.keyword_counts(found, "false_rejection")
         assert words == ["type"]
         assert np.array_equal(counts, [[2, 2, 0]])
-
-    def test_of_another_kind_are_refused(self, stored, tmp_path):
-        with pytest.raises(UsageError, match=r"no figures of kind 'gif'.*png, svg"):
-            figures.draw(stored(), tmp_path, ("gif",))
 
     def test_without_matplotlib_say_what_to_install(self, stored, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
