@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,9 +14,9 @@ from harness.live import LiveLine
 from harness.printable import printable
 from harness.render.page import filled, save_page, static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit
+from harness.render.terminal import WIDTH, cut, wrapped
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, SPELLINGS, TRAP
 
-WIDTH: Final = 80
 _TONES: Final = {LOST_VALUE: "rej", TRAP: "rej", INVALID_VALUE: "acc"}
 """The colours of effects on a page; others are plain."""
 _NOTHING: Final = "nothing could be tried: no valid text is known; --valid FILE gives one"
@@ -64,11 +63,8 @@ def answer_lines(answer: Answer) -> list[str]:
 
     Of spellings there is one line: how an engine spells does not depend on the schema.
     """
-    lines: list[str] = []
-    if answer.status != "errs":
-        lines += _wrapped(headline(answer), "", 4)
-    begins = answer.name
-    spells = ""
+    lines = wrapped(headline(answer)) if answer.status != "errs" else []
+    begins, spells = answer.name, ""
     for effect, errors in by_effect(answer).items():
         if effect in SPELLINGS:
             spells = spells or f"{IN_WORDS[effect]}; maskcourt spellings says which it takes"
@@ -78,27 +74,23 @@ def answer_lines(answer: Answer) -> list[str]:
         if len(errors) > 1:
             lines.append(f"    {len(errors) - 1} more of this kind")
     if spells:
-        lines += _wrapped(spells, "  ", 4)
+        lines += wrapped(f"  {spells}")
     if answer.status == "errs" and answer.message:
-        lines += _wrapped(answer.message, "  ", 2)
+        lines += wrapped(f"  {answer.message}", 2)
     if answer.declared:
         about = " ".join(dict.fromkeys(one.about for one in answer.declared))
-        lines += _wrapped(f"declared, so no error: {about}", "  ", 4)
+        lines += wrapped(f"  declared, so no error: {about}")
     if answer.status in ("errs", "no_error_found"):
-        lines += _wrapped(covered_line(answer.covered), "  ", 4)
+        lines += wrapped(f"  {covered_line(answer.covered)}")
     return lines if answer.whole or answer.status == "failed" else [*lines, _ON_BYTES]
 
 
 def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
-    text = printable("".join(error_parts(one, WIDTH - len(begins))), "")
-    yield _cut(f"{begins}{text}")
-    case = one.bug
-    yield _cut(
-        f"    {printable('; '.join(filter(None, (_title(one), IN_FULL[one.severity]))), '')}"
-    )
-    if case is not None:
+    yield cut(printable(f"{begins}{''.join(error_parts(one, WIDTH - len(begins)))}", ""))
+    yield cut(f"    {printable('; '.join(filter(None, (_title(one), IN_FULL[one.severity]))), '')}")
+    if (case := one.bug) is not None:
         shown = marked(case) if one.forbids else case.error.readable_text
-        yield _cut(printable(f"    smallest case: {shown} under {case.error.schema}", ""))
+        yield cut(printable(f"    smallest case: {shown} under {case.error.schema}", ""))
         if case.upstream is not None:
             yield f"    known upstream, {case.upstream.state}: {case.upstream.thread}"
 
@@ -142,7 +134,7 @@ def covered_line(covered: Covered) -> str:
 def advice_lines(answers: Answers) -> list[str]:
     """`advice_on` answers, and where all errors are to be found, in lines."""
     more = [_ALL] if any(len(one.errors) > 1 for one in answers) else []
-    return [part for one in [*advice_on(answers), *more] for part in _wrapped(one, "  ", 4)]
+    return [part for one in [*advice_on(answers), *more] for part in wrapped(f"  {one}")]
 
 
 def advice_on(answers: Answers) -> list[str]:
@@ -162,20 +154,6 @@ def advice_on(answers: Answers) -> list[str]:
     if any(error.lets_through for one in answers for error in one.errors):
         advice.append(_VALIDATE)
     return list(dict.fromkeys(advice))
-
-
-def _wrapped(line: str, indent: str, more: int) -> list[str]:
-    return textwrap.wrap(
-        printable(line, ""),
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + " " * more,
-        break_on_hyphens=False,
-    )
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
 class CheckOutput(LiveLine):

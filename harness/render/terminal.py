@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable
+from typing import Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -14,7 +16,9 @@ from rich.text import Text
 from harness.printable import printable
 from harness.render.table import Table
 
-_WIDTH = 110
+WIDTH: Final = 80
+"""Columns of lines that are no table."""
+_WIDTH: Final = 110
 """Columns of a table where standard output is no terminal that says how wide it is."""
 
 
@@ -84,3 +88,16 @@ def print_lines(lines: Iterable[str], console: Console | None = None) -> None:
     console = console or table_console()
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def wrapped(line: str, more: int = 4, most: int | None = None) -> list[str]:
+    """A line in at `most` so many of 80 characters, those after the first indented by `more`."""
+    line = printable(line, "")
+    indent = " " * (len(line) - len(line.lstrip()) + more)
+    how = {"break_on_hyphens": False, "max_lines": most, "placeholder": " …"}
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, **how)
+
+
+def cut(line: str) -> str:
+    """The first 80 characters of a line."""
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

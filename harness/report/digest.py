@@ -6,7 +6,6 @@ tally's; `harness.report.terminal` has the tables behind them.
 
 from __future__ import annotations
 
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,9 +19,9 @@ from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
 from harness.render.table import Column, Table
-from harness.render.terminal import for_terminal, print_lines
+from harness.render.terminal import for_terminal, print_lines, wrapped
 from harness.report.tables import headline, listed, words
-from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained, state
+from harness.report.terminal import LEGEND, bug_lines, explained, state
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
@@ -62,36 +61,28 @@ def print_digest(
 
     `classify` is that which was given to the tally; `bugs` is None where nothing is known of them.
     """
-    stored = stored_run(run, classify)
+    stored, engines = stored_run(run, classify), tally["engines"]
     path = str(run.path) + (" --trust" if asks_for_trust(run) and not run.is_own else "")
+    taken = {name: one["backends"] for name, one in engines.items() if len(one["backends"]) > 1}
+    about = [f"{name} had schemas taken by {listed(some)}" for name, some in taken.items()]
+    end = [part for line in (_in_pairs(tally["pairs"]), *about) for part in _cut(line)]
     reasons = compile_reasons(run)
-    engines = tally["engines"]
-    pairs = _cut(_in_pairs(tally["pairs"]))
-    problems = [
-        *(
-            line
-            for name, one in engines.items()
-            if len(one["backends"]) > 1
-            for line in _cut(f"{name} had schemas taken by {listed(one['backends'])}")
-        ),
-        *(one for name in engines for one in _problems(name, reasons.get(name, {}))),
-    ]
-    closing = [part for line in _closing(stored, tally, path, bugs) for part in _cut(line)]
-    end = [*pairs, *problems, *closing]
-    few = _is_judged(tally) and tally["cases"] <= FEW
-    shown = [headline(tally, intervals=False), *([_by_case(stored, tally)] if few else [])]
-    if not _is_judged(tally):
+    end += (part for name in engines for part in _problems(name, reasons.get(name, {})))
+    end += (part for line in _closing(stored, tally, path, bugs) for part in _cut(line))
+    judged = _is_judged(tally)
+    few = judged and tally["cases"] <= FEW
+    shown = [headline(tally, intervals=False)] * judged + ([_by_case(stored, tally)] if few else [])
+    if not judged:
         causes = _not_walked(tally)
         text = f"Nothing could be judged: no engine on any of {schemas(tally['cases'])}"
         print_lines(_cut(text + (f" ({causes})" if causes else "") + "."), console)
-        shown = []
     printed = [for_terminal(table) for table in shown]
     room = _LINES - len(end) - sum(len(console.render_lines(table)) for table in printed)
     for table in printed:
         console.print(table)
     if bugs is not None and bugs.bugs:
         print_lines(_bugs_by_engine(bugs, tally, room), console)
-    elif shown and not few:
+    elif judged and not few:
         print_lines(_answers(tally), console)
     print_lines(end, console)
 
@@ -153,49 +144,41 @@ def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Refusals, failures and warnings of an engine grouped by their reasons."""
     for outcome, phrase in _PROBLEMS.items():
-        rows = reasons.get(outcome, [])
-        if not rows:
-            continue
-        total = sum(row["schemas"] for row in rows)
-        shown = [
-            f"{row['schemas']:,} {with_names(row, _NAMED, counted=True)}" for row in rows[:_REASONS]
-        ]
-        if more := sum(row["schemas"] for row in rows[_REASONS:]):
-            shown.append(f"{more:,} more")
-        of = "" if outcome == "warned" else f" {schemas(total)}"  # one may have two warnings
-        yield from _cut(f"{name} {phrase}{of}: {', '.join(shown)}", most=2)
+        if rows := reasons.get(outcome, []):
+            total = sum(row["schemas"] for row in rows)
+            shown = [f"{row['schemas']:,} {with_names(row, _NAMED, counted=True)}" for row in rows]
+            if more := sum(row["schemas"] for row in rows[_REASONS:]):
+                shown[_REASONS:] = [f"{more:,} more"]
+            of = "" if outcome == "warned" else f" {schemas(total)}"  # one may have two warnings
+            yield from _cut(f"{name} {phrase}{of}: {', '.join(shown)}", most=2)
 
 
 def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     """One row for each case, one column for each engine."""
-    effects: dict[tuple[int, int], dict[str, str]] = defaultdict(dict)
+    cells: dict[tuple[int, int], dict[str, str]] = defaultdict(dict)
     for row in stored.rows(
         """SELECT case_row, engine, effect, min(shown_by)::VARCHAR AS shown_by FROM verdicts
         WHERE effect <> '' GROUP BY ALL ORDER BY ALL"""
     ):
-        effects[row["case_row"], row["engine"]][row["effect"]] = row["shown_by"]
+        cells[row["case_row"], row["engine"]][row["effect"]] = row["shown_by"]
     outcomes = {
         (row["case_row"], row["engine"]): row["outcome"]
-        for row in stored.rows(
-            "SELECT case_row, engine, outcome FROM engines WHERE stage = 'compile'"
-        )
+        for row in stored.rows("FROM engines WHERE stage = 'compile'")
     }
     judged = stored.run.table("cases", ["judged"])["judged"].to_pylist()
-    rows = []
-    for case, name in enumerate(stored.cases):
-        row = {"case": name}
-        for number, engine in enumerate(stored.engines):
-            outcome = outcomes.get((case, number), "not tried")
-            if outcome != "compiled":
-                row[engine] = words(outcome)
-            elif not judged[case] >> number & 1:
-                row[engine] = "not judged"
-            else:
-                row[engine] = _cell(effects.get((case, number), {}))
-        rows.append(row)
-    columns = [
-        Column(name, with_version(name, one["version"])) for name, one in tally["engines"].items()
+
+    def cell(case: int, engine: int) -> str:
+        outcome = outcomes.get((case, engine), "not tried")
+        if outcome != "compiled":
+            return words(outcome)
+        return _cell(cells[case, engine]) if judged[case] >> engine & 1 else "not judged"
+
+    rows = [
+        {"case": name, **{one: cell(case, at) for at, one in enumerate(stored.engines)}}
+        for case, name in enumerate(stored.cases)
     ]
+    titles = {name: with_version(name, one["version"]) for name, one in tally["engines"].items()}
+    columns = (Column(name, title) for name, title in titles.items())
     return Table.of("", [Column("case", most=30), *columns], rows)
 
 
@@ -242,14 +225,5 @@ def _closing(
 
 def _cut(line: str, most: int | None = None) -> list[str]:
     """A line in lines of 80 characters; commands and paths stay whole, to be copied."""
-    if "maskcourt " in line or line.startswith("run: "):
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        max_lines=most,
-        placeholder=" …",
-    )
+    is_whole = "maskcourt " in line or line.startswith("run: ")
+    return [line] if is_whole else wrapped(line, most=most)

@@ -13,16 +13,13 @@ from harness.analysis.tally import is_tested
 from harness.bugs.listing import Bug, BugList
 from harness.printable import printable
 from harness.render.table import Column, Table, plain
-from harness.render.terminal import print_lines, print_table
+from harness.render.terminal import cut, print_lines, print_table
 from harness.report import tables
 from harness.report.tables import Summary
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS, WALK
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
-
-WIDTH: Final = 80
-"""Columns of lines that are no table."""
 
 LEGEND: Final = (
     "Bugs: in how many schemas; shown by a real value of the data set, a plain one that was made,"
@@ -96,8 +93,7 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
 
 
 def _line(one: Bug) -> str:
-    line = f"  {one.cases:>4,} {one.severity:<5} {one.id} {printable(one.title, '')}"
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+    return cut(f"  {one.cases:>4,} {one.severity:<5} {one.id} {printable(one.title, '')}")
 
 
 def explained(bugs: BugList) -> str:

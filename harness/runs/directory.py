@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from harness.directories import only_mine, state_directory
 from harness.errors import RunDirectoryError
-from harness.files import MORE_MEMORY, OF_THE_MACHINE, writing
+from harness.files import MORE_MEMORY, OF_THE_MACHINE, require_writable, writing
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
 from harness.runs.tables import MAX_RUN_SIZE, SCHEMAS, Rows
 
@@ -357,20 +357,9 @@ def write_part(directory: Path, rows: Rows) -> None:
     sums = {}
     for name in SCHEMAS:
         file = directory / f"{name}.parquet"
-        if rows.count(name):
-            pq.write_table(rows.table(name), file, **_format(name))
-        else:
-            file.write_bytes(_without_rows(name))
+        pq.write_table(rows.table(name), file, **_format(name))
         sums[file.name] = sha256_of(file)
     (directory / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
-
-
-@functools.cache
-def _without_rows(table: str) -> bytes:
-    """The file of a table that has none: a case has several."""
-    file = pa.BufferOutputStream()
-    pq.write_table(SCHEMAS[table].empty_table(), file, **_format(table))
-    return bytes(file.getvalue().to_pybytes())
 
 
 def weight_of(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
@@ -508,15 +497,10 @@ def check_place(path: Path) -> None:
     """Refuse a path that is something else, or where nothing can be written, before engines start.
 
     Raises:
-        RunDirectoryError: Saying why.
+        MaskcourtError: Saying why.
     """
-    with writing(path):
-        refuse_foreign(path)
-        there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    allowed = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    if not allowed:
-        problem = f"{there} gives no permission to" if there.is_dir() else "Not a directory"
-        raise RunDirectoryError(f"{path} cannot be written: {problem}", "choose another --out")
+    require_writable(path, directory=True)
+    refuse_foreign(path)
 
 
 def refuse_other(path: Path | str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
