@@ -29,6 +29,11 @@ def _written(char: str, keep: str) -> str:
     return char.encode("unicode_escape").decode()
 
 
+def plural(count: int, noun: str) -> str:
+    """So many of what a noun names."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def one_line(text: str, longest: int = LONGEST) -> str:
     """A message in one line of bounded length; of a longer text the middle is left out."""
     text = text if len(text) <= 4 * longest else text[: 2 * longest] + text[-2 * longest :]

@@ -144,6 +144,12 @@ REAL, PLAIN, RARE = SHOWN_BY = ("real", "plain", "rare")
 """What shows an effect, the worst first (`harness.comparison.text_facts`): a value of the data set
 itself, a plain one that was made, or one that hardly anybody writes."""
 
+GROUPINGS: Final = (
+    *("keyword", "category", "family", "departure", "draft", "case", "place", "effect"),
+    *("shown_by", "number", "cause"),
+)
+"""What verdicts can be listed by; by the last one, those that are contested."""
+
 CHALLENGER: Final = "json"
 """Stands for an engine where the grammar of JSON alone, and no engine, allowed a completion.
 

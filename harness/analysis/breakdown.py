@@ -14,22 +14,15 @@ from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES, named_engines
 from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
 
-CAUSE: Final = "cause"
-_COLUMNS: Final = {"case": "cases.name", "number": "number_spelling"}
+_COLUMNS: Final = {"case": "cases.name", "number": "number_spelling", "family": "verdicts.family"}
 """Where a grouping has another name than its column."""
-GROUPINGS: Final = (
-    *("keyword", "category", "family", "departure", "draft", "case", "place", "effect"),
-    *("shown_by", "number"),
-)
-"""What verdicts can be grouped by; ``cause`` groups contested ones."""
-
 _UNITS: Final = (
     "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases"
 )
 
 
 def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> dict[str, Any]:
-    """The verdicts of a run by one of `GROUPINGS`, or the contested ones by ``cause``, as JSON.
+    """The verdicts of a run by one of `harness.verdict_kinds.GROUPINGS`, as JSON.
 
     Under ``rows`` those with most ``tokens`` first: verdicts, one for each token or each text. Of
     false acceptances ``located`` are those at the token of which the error itself lies, and
@@ -38,7 +31,7 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
     the verdicts of the run that are contested and that prove an engine wrong.
     """
     stored = StoredRun(run, classify)
-    return _by_cause(stored) if by == CAUSE else {"by": by, "rows": grouped(stored, by)}
+    return _by_cause(stored) if by == "cause" else {"by": by, "rows": grouped(stored, by)}
 
 
 def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
@@ -47,11 +40,9 @@ def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
         _add_drafts(stored)
     tables = {"draft": "drafts", "case": "cases"}
     join = f"JOIN {tables[by]} USING (case_row)" if by in tables else ""
-    column = "verdicts.family" if by == "family" else _COLUMNS.get(by, by)
     rows = stored.rows(
-        f"""SELECT {column}::VARCHAR AS "{by}", e.name AS engine, kind, class, evidence,
-            {_UNITS},
-            count_if(located) AS located, count_if(by_format) AS by_format
+        f"""SELECT {_COLUMNS.get(by, by)}::VARCHAR AS "{by}", e.name AS engine, kind, class,
+            evidence, {_UNITS}, count_if(located) AS located, count_if(by_format) AS by_format
         FROM verdicts {join} JOIN raw_engines e USING (engine) WHERE kind IN $1
         GROUP BY ALL ORDER BY tokens DESC, 1, e.name, kind, class, evidence""",
         list(ERRORS),
@@ -88,7 +79,7 @@ def _by_cause(stored: StoredRun) -> dict[str, Any]:
     )
     decided = stored.one("SELECT count(*) AS n FROM verdicts WHERE kind IN $1", list(ERRORS))
     contested = sum(row["tokens"] for row in rows)
-    return {"by": CAUSE, "contested": contested, "decided": decided["n"], "rows": rows}
+    return {"by": "cause", "contested": contested, "decided": decided["n"], "rows": rows}
 
 
 def tallies(stored: StoredRun) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import numpy as np
 from harness.analysis.compile_reasons import compile_reasons, with_names
 from harness.analysis.rates import EVERYDAY, Rates
 from harness.analysis.stored import WORST_FIRST, StoredRun
+from harness.printable import plural
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, witnesses
 from harness.runs.tables import VERDICT_TABLES
@@ -68,15 +69,16 @@ def matrix(
 
 def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[str, Any]:
     refused, given = compiled["refused"], sum(compiled.values())
+    of = plural(given, "schema")
     failed = given - refused - compiled["compiled"]
     more = f"fails on {failed:,}" if failed else ""
     if not given:
         sentence = "Was given no schema"
     elif refused:
         more = f" and {more} more" if more else ""
-        sentence = f"Refuses {refused:,} of {schemas(given)}{more}"
+        sentence = f"Refuses {refused:,} of {of}{more}"
     else:
-        sentence = f"Refuses none of {schemas(given)}" + (f", but {more}" if more else "")
+        sentence = f"Refuses none of {of}" + (f", but {more}" if more else "")
     rows = reasons.get("refused", [])[:1]
     examples = [{"reason": with_names(row, _NAMES), "schemas": row["schemas"]} for row in rows]
     example = examples[0] if examples else None
@@ -97,7 +99,7 @@ _BESIDE: Final = {
 
 
 def _sentence(column: str, rate: Mapping[str, Any], engine: Mapping[str, Any]) -> str:
-    many, of = rate["schemas"], schemas(rate["of"])
+    many, of = rate["schemas"], plural(rate["of"], "schema")
     if not rate["of"]:
         return "Was judged on no schema."
     some, none = _SENTENCES[column]
@@ -121,22 +123,12 @@ def in_words(rate: Mapping[str, Any]) -> str:
     return f"{shown}, {rate['declared']:,} declared" if rate["declared"] else shown
 
 
-def schemas(count: int) -> str:
-    """So many schemas."""
-    return plural(count, "schema")
-
-
-def plural(count: int, noun: str) -> str:
-    """So many of what a noun names."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def example_text(column: str, example: Mapping[str, Any] | None) -> str:
     """An example in words, empty where there is none."""
     if example is None:
         return ""
     if column == "refuses":
-        return f"{example['reason']}: {schemas(example['schemas'])}"
+        return f"{example['reason']}: {plural(example['schemas'], 'schema')}"
     preposition = "against" if column == "leaks" else "under"
     keyword = example["keyword"]
     return f"`{example['text']}`" + (f" {preposition} {keyword}" if keyword else "")

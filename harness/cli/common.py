@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness import verdict_kinds as kinds
 from harness.errors import UsageError, nearest
 from harness.options import LIMITS, RESULT, option
+from harness.printable import plural
 from harness.runs.tables import MAX_RUN_SIZE, TEXT_TABLES
 
 if TYPE_CHECKING:
@@ -134,20 +135,17 @@ class FailOn:
             f"{name}: {' and '.join(counts)} with {kind.replace('_', ' ')}"
             for kind in self.kinds
             for name in self.engines or engines
-            if (counts := list(_counts(engines[name], kind)))
+            if (counts := _counts(engines[name], kind))
         ]
 
 
-def _counts(engine: Mapping[str, Any], kind: str) -> Iterator[str]:
+def _counts(engine: Mapping[str, Any], kind: str) -> list[str]:
     """How much shows bugs of one effect or kind."""
     if kind in FAILURES:
         names = ("loss", "leak", "trap") if kind == "value" else (kind,)
-        counts = {
-            "schema": sum(engine[name]["schemas"] - engine[name]["declared"] for name in names)
-        }
+        rates = [engine[name] for name in names]
+        counts = {"schema": sum(rate["schemas"] - rate["declared"] for rate in rates)}
     else:
         counts = {"token": engine["by_class"][kinds.MAIN_KINDS[kind]][kinds.BUG]}
         counts |= {what: engine[table][kind][kinds.BUG] for what, table in TEXT_TABLES.items()}
-    for what, number in counts.items():
-        if number:
-            yield f"{number:,} {what}{'' if number == 1 else 's'}"
+    return [plural(number, what) for what, number in counts.items() if number]

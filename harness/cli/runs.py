@@ -17,12 +17,8 @@ from harness.errors import UsageError
 from harness.files import require_writable
 from harness.options import option
 from harness.render.terminal import table_console
-
-GROUPINGS = (
-    *("keyword", "category", "family", "departure", "draft", "case", "place", "effect"),
-    *("shown_by", "number", "cause"),
-)
-SHOWN = 600
+from harness.report import SHOWN
+from harness.verdict_kinds import GROUPINGS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from harness.cli.common import FailOn
 from harness.console import print_json, tell
 from harness.errors import MaskcourtError
 from harness.options import RESULT, option
-from harness.printable import one_line
+from harness.printable import one_line, plural
 from harness.render.terminal import table_console
 from harness.verdict_kinds import BUG
 
@@ -129,6 +129,6 @@ def _tell_harness_errors(run: RunDirectory) -> bool:
         last = cases[0]["message"].strip().rpartition("\n")[2]
         which = f"such as {cases[0]['case']}" if len(cases) > 1 else str(cases[0]["case"])
         about = one_line(f"{which}: {last}")
-        many = f"{len(cases):,} case{'s' if len(cases) > 1 else ''}"
+        many = plural(len(cases), "case")
         tell(f"maskcourt: {many} ended in an error of the harness: {about}")
     return bool(cases)

@@ -6,6 +6,7 @@ tally's; `harness.report.terminal` has the tables behind them.
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,15 +14,16 @@ from typing import Any
 from rich.console import Console
 
 from harness.analysis.compile_reasons import compile_reasons, with_names
-from harness.analysis.matrix import example_text, schemas
+from harness.analysis.matrix import example_text
 from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
+from harness.printable import plural
 from harness.render.table import Column, Table
 from harness.render.terminal import for_terminal, print_lines, wrapped
 from harness.report.tables import headline, listed, words
-from harness.report.terminal import LEGEND, bug_lines, explained, state
+from harness.report.terminal import LEGEND, bug_lines, explained, instances_told, state
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
@@ -36,6 +38,7 @@ _BUGS = 5
 _REASONS = 3
 _NAMED = 4
 _PAIRS = 3
+schemas = functools.partial(plural, noun="schema")
 _PHRASES = {LOST_VALUE: "loses a value", INVALID_VALUE: "leaks", TRAP: "traps"}
 _MORE_BUGS = {
     True: "all bugs, their smallest cases; --write: scripts",
@@ -200,13 +203,7 @@ def _closing(
         reasons = _not_walked(tally)
         more = f" (others: {reasons})" if reasons else ""
         yield f"{schemas(tally['cases'])}{seconds}, {tally['walked']:,} walked{more}"
-    if many := tally["generated"]["cases"]:
-        yield f"walked along instances made of the schema, for want of valid ones: {schemas(many)}"
-    if (wrong := tally["mislabelled"])["instances"]:
-        yield (
-            f"{wrong['instances']:,} instances in {schemas(wrong['cases'])} bear a wrong label:"
-            " what both validators say counts"
-        )
+    yield from instances_told(tally)
     budget = "SELECT count(*) AS n FROM cases WHERE reason = 'case_budget'"
     if spent := stored.one(budget)["n"]:
         cases = "1 case used up its" if spent == 1 else f"{spent:,} cases used up their"

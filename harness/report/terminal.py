@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from harness.analysis.matrix import plural
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import Bug, BugList
-from harness.printable import printable
+from harness.printable import plural, printable
 from harness.render.table import Column, Table, plain
 from harness.render.terminal import cut, print_lines, print_table
 from harness.report import tables
@@ -233,6 +232,15 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
             )
     if summary["set_aside"]:
         yield f"set aside: {tables.listed(summary['set_aside'])}"
+    yield from instances_told(summary)
+    if summary["formats"] == ANNOTATION:
+        yield "formats are annotations in this run: a text is never invalid for its format"
+    yield from state(summary)
+    yield f"run: {path}"
+
+
+def instances_told(summary: Summary) -> Iterator[str]:
+    """Which instances were made, and which bear a wrong label."""
     if (made := summary["generated"])["instances"]:
         yield (
             f"made of schemas: {plural(made['instances'], 'instance')};"
@@ -243,10 +251,6 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
             f"wrong labels: {plural(wrong['instances'], 'instance')} in"
             f" {plural(wrong['cases'], 'case')}; what both validators say counts"
         )
-    if summary["formats"] == ANNOTATION:
-        yield "formats are annotations in this run: a text is never invalid for its format"
-    yield from state(summary)
-    yield f"run: {path}"
 
 
 def state(summary: Summary) -> Iterator[str]:

@@ -15,11 +15,11 @@ import pytest
 
 import harness.runs.directory
 from harness import __version__
-from harness.cli.runs import GROUPINGS
 from harness.comparison.case_run import Rules
 from harness.engines.specs import built_in
 from harness.errors import UsageError
 from harness.inputs.vocabulary import byte_vocabulary
+from harness.verdict_kinds import GROUPINGS
 from tests.command import ROOT, STUDY, is_progress, maskcourt
 
 MINE = """

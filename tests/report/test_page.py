@@ -17,7 +17,7 @@ from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.stored import StoredRun
 from harness.bugs.scripts import script
 from harness.classification.departures import Catalogue
-from harness.cli.runs import SHOWN, report
+from harness.cli.runs import report
 from harness.errors import MaskcourtError
 from harness.render.page import embedded
 from harness.report.page import collect as collecting
@@ -322,9 +322,6 @@ class TestCommand:
         assert said["files"] == {str(out): out.stat().st_size}
         assert out.read_text("utf-8").startswith("<!doctype html>")
         assert [one.name for one in out.parent.iterdir()] == ["page.html"]
-
-    def test_says_how_many_verdicts_it_shows_by_default(self):
-        assert SHOWN == collecting.SHOWN
 
     def test_a_directory_is_no_file_to_write(self, run, tmp_path):
         done = self.call(run.path, "--out", tmp_path)

@@ -36,7 +36,7 @@ function bugBlock(one) {
 
 function bugDetail(one) {
   const [before, there, behind] = one.text;
-  const severities = Object.entries(one.severities).map(([name, many]) => `${name} ${count(many)}`).join(', ');
+  const severities = Object.entries(one.severities).filter(([, many]) => many).map(([name, many]) => `${name} ${count(many)}`).join(', ');
   const script = one.script.map((at) => DATA.bugs.lines[at]);
   const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['verdicts', `${count(one.verdicts)} (${severities})`], ['upstream', upstreamOf(one.upstream)]];
   if (one.also_in) facts.push(['also in', safe(one.also_in)]);

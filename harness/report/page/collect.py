@@ -24,15 +24,13 @@ from harness.impact.summary import accuracy
 from harness.impact.summary import summarize as summarize_impact
 from harness.render.page import page_with_data, save_page
 from harness.render.table import Table
+from harness.report import SHOWN
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
 from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
 from harness.verdict_kinds import CLASSES, COSTLY, KINDS
-
-SHOWN: Final = 600
-"""Verdicts that a report shows unless it is told otherwise."""
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
 _REASONS: Final = 8
@@ -178,17 +176,12 @@ def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
 def _bug(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
     problem = no_script(one)
     text = "" if problem else script(one)
-    names = ("id", "engine", "title", "cases", "judged", "verdicts", "verdict", "case", "also_in")
     return {
-        **{name: getattr(one, name) for name in names},
-        "kind": one.error.kind,
+        **one.row(),
+        **{name: getattr(one, name) for name in ("engine", "case", "also_in")},
         "schema": one.error.schema,
         "text": [part.decode("utf-8", "surrogateescape") for part in marked_parts(one)],
         "token": bool(one.error.token),
-        "share": one.share.scaled(1),
-        "severity": one.severity,
-        "severities": {name: many for name, many in one.severities.items() if many},
-        "versions": dict(one.versions),
         "upstream": one.upstream and {**asdict(one.upstream), "status": one.upstream.status},
         "script": [lines.setdefault(line, len(lines)) for line in text.splitlines()],
         "no_script": problem,
