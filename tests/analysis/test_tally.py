@@ -133,26 +133,12 @@ class TestSummary:
             },
         }
 
-    def test_of_the_second_engine(self, stored):
-        assert old(summary(stored(*by_hand()))["engines"]["b"]) == {
-            "version": "2",
-            "backends": {},
-            "compile": compile_counts(4, 0, 0, 0, 1),
-            "judged": {"cases": 2, "positions": 5, **REFERENCES},
-            "false_acceptances": {**judged(1, 1, 1), "located": 0, "by_format": 0},
-            "false_rejections": judged(3, 1, 1),
-            "unresolved": {},
-            "contested": 1,
-            "contested_by": {"duplicate_keys": 1},
-            "failures": {"resolve_crashed": 1, "walk_timed_out": 1},
-            "why": {
-                "false_acceptances": [{"keyword": "enum", "tokens": 1, "cases": 1}],
-                "false_rejections": [{"place": "inside string", "tokens": 3, "cases": 1}],
-            },
-        }
-
-    def test_of_the_third_engine(self, stored):
-        found = summary(stored(*by_hand()))["engines"]["c"]
+    def test_of_the_others(self, stored):
+        engines = summary(stored(*by_hand()))["engines"]
+        contested = {"contested": 1, "contested_by": {"duplicate_keys": 1}}
+        failures = {"failures": {"resolve_crashed": 1, "walk_timed_out": 1}}
+        assert engines["b"].items() >= {**contested, **failures}.items()
+        found = engines["c"]
         assert found["compile"] == compile_counts(3, 1, 0, 1, 0)
         assert found["judged"] == {"cases": 1, "positions": 3, **REFERENCES, "walks": 1}
         assert found["false_rejections"] == judged(7, 2, 1)
@@ -176,13 +162,6 @@ class TestSummary:
             [0, 0],
         ]
         assert found["mislabelled"] == {"instances": 1, "cases": 1}
-
-    def test_of_an_unfinished_run_counts_what_is_there(self, stored):
-        first, second, *_ = by_hand()
-        found = summary(stored(first, second, finish=False))
-        assert (found["cases"], found["finished"], found["seconds"]) == (2, False, None)
-        none = {"located": 0, "by_format": 0}
-        assert found["engines"]["a"]["false_acceptances"] == {**judged(5, 3, 2), **none}
 
     @pytest.mark.parametrize("finish", [True, False])
     def test_of_nothing(self, stored, finish):
@@ -263,12 +242,6 @@ class TestChallenger:
         rows = agreement(StoredRun(run, by_catalogue))
         assert [(one["accepters"], one["rejecters"]) for one in rows] == [(["b"], ["a"])]
 
-    def test_its_samples_are_scaled(self, stored):
-        book = Book("case").position(0).dispute(0, 0, A | B, tokens=101, drawn=11, census=1)
-        book.verdicts(0, "a", "false_rejection", 2, always_resolved=False, accepter="json")
-        found = summary(stored(book))["engines"]["a"]["false_rejections"]
-        assert (found["tokens"], found["estimate"]["tokens"]) == (2, 20)
-
 
 class TestCappedRuns:
     def book(self):
@@ -315,24 +288,6 @@ class TestCappedRuns:
         assert (rate["false_rejection"]["bugs"], rate["false_rejection"]["scaled"]) == (6, 51)
         assert rate["false_rejection"]["value"] == 51_000
         assert rate["any"]["scaled"] == 51 + 3, "what was not sampled is not scaled"
-
-    def test_one_sample_more_or_less_lucky_does_not_turn_the_order_round(self, stored):
-        """Of a dispute of 1,000 tokens 10 convict; of ten disputes of 20 tokens, all whole, 200."""
-        book = Book("case").position(0).dispute(0, A, B | C, tokens=1000, drawn=10, census=0)
-        book.verdicts(0, "b", "false_rejection", 10, always_resolved=False)
-        for number in range(1, 11):
-            book.position(number).dispute(number, A | B, C, tokens=20)
-            book.verdicts(number, "c", "false_rejection", 20)
-        engines = summary(stored(book, vocabulary={"size": 1000}))["engines"]
-        rates = {name: one["per_million"]["any"] for name, one in engines.items()}
-        assert (rates["b"]["bugs"], rates["c"]["bugs"]) == (10, 200)
-        assert (rates["b"]["scaled"], rates["c"]["scaled"]) == (1000, 200)
-        assert rates["b"]["value"] > rates["c"]["value"]
-
-    def test_runs_that_resolved_everything_have_no_estimates(self, stored):
-        for engine in summary(stored(*by_hand()))["engines"].values():
-            assert "estimate" not in engine["false_acceptances"]
-            assert "estimate" not in engine["false_rejections"]
 
 
 class TestClasses:

@@ -137,6 +137,3 @@ class TestShown:
         assert "1.50 ms" in part
         assert "2.50 s" in part
         assert "5.00 µs" in part
-
-    def test_not_where_there_are_none(self, stored):
-        assert "Times of the engines" not in self.shown(stored(timed("one")))

@@ -7,8 +7,6 @@ import sys
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import harness
 import harness.bugs.listing
@@ -192,22 +190,9 @@ class TestFrame:
 
 
 class TestBatches:
-    @given(st.data())
-    @settings(
-        max_examples=settings.default.max_examples // 2,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    def test_are_the_frame_in_pieces(self, big, data):
-        columns = data.draw(st.lists(st.sampled_from(big.columns("verdicts")), unique=True))
-        where = data.draw(
-            st.fixed_dictionaries(
-                {},
-                optional={
-                    "engine": st.sampled_from(["a", "b", ["a", "b"]]),
-                    "kind": st.sampled_from(["false_acceptance", "false_rejection"]),
-                },
-            )
-        )
+    @pytest.mark.parametrize("columns", [["class", "token"], ["engine"], [], None])
+    @pytest.mark.parametrize("where", [{}, {"engine": "b"}, {"kind": "false_acceptance"}])
+    def test_are_the_frame_in_pieces(self, big, columns, where):
         whole = big.frame("verdicts", columns, where)
         pieces = list(big.batches("verdicts", columns, where))
         assert sum(map(len, pieces)) == len(whole)

@@ -143,10 +143,6 @@ class TestRows:
             rows.add("costs", stage="walk", sconds=1.0)
         assert rows.count("costs") == 0
 
-    @pytest.mark.parametrize("table", SCHEMAS)
-    def test_tables_have_their_columns_even_without_rows(self, table):
-        assert Rows().table(table).schema == SCHEMAS[table]
-
 
 class TestFinishing:
     def test_joins_the_parts_in_the_order_of_the_run(self, begun):
@@ -410,12 +406,6 @@ class TestFullDisk:
         assert run.done() == {0, 1, 2}
         run.finish({})
         assert run.finished
-
-    def test_while_the_manifest_is_written(self, begun, monkeypatch):
-        monkeypatch.setattr(Path, "write_text", failing(errno.ENOSPC, "no room"))
-        refused(begun, "no space left")
-        monkeypatch.undo()
-        assert begun().done() == set()
 
     def test_want_of_memory_is_no_damage(self, begun, monkeypatch):
         run = full(begun)
