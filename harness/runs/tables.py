@@ -230,19 +230,18 @@ class Rows:
         """The columns of one table as lists, for few rows."""
         out: dict[str, list[Any]] = {}
         for column in SCHEMAS[table]:
-            pieces = [(count, values[column.name]) for count, values in self._pieces[table]]
-            every = [one for count, values in pieces for one in _listed(count, values)]
+            out[column.name] = every = self._values(table, column.name)
             if pa.types.is_boolean(column.type):
-                every = [None if one is None or one < 0 else bool(one) for one in every]
-            out[column.name] = every
+                out[column.name] = [None if x is None or x < 0 else bool(x) for x in every]
         return out
 
     def replace(self, table: str, **values: list[Any]) -> None:
         """Put other values into columns of a table."""
-        lists = {**self.lists(table), **values}
-        count = self.count(table)
-        self._pieces[table] = []
-        self.extend(table, count, **lists)
+        self._pieces[table] = [(self.count(table), {**self.lists(table), **values})]
+
+    def _values(self, table: str, column: str) -> list[Any]:
+        pieces = ((count, values[column]) for count, values in self._pieces[table])
+        return [one for count, values in pieces for one in _listed(count, values)]
 
     def _array(self, table: str, column: pa.Field) -> pa.Array:
         pieces = [(count, values[column.name]) for count, values in self._pieces[table]]
@@ -250,8 +249,7 @@ class Rows:
             return _words(pieces, column.type)
         if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
             return _numbers(pieces, column.type)
-        every = [one for count, values in pieces for one in _listed(count, values)]
-        return pa.array(every, type=column.type)
+        return pa.array(self._values(table, column.name), column.type)
 
 
 def _check(table: str, values: Mapping[str, Any]) -> None:
