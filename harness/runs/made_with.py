@@ -8,8 +8,6 @@ built-in engines in versions that are at hand.
 
 from __future__ import annotations
 
-import contextlib
-import importlib.metadata
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -127,7 +125,7 @@ def same_run(
 ) -> RunDirectory | None:
     """The run that is at `path` already, None without any; before engines are started.
 
-    What engines say that they are is not `known` by then; the run is asked for it as it was stored.
+    What engines say that they are is not `known` by then.
 
     Raises:
         RunDirectoryError: Saying in what the run that is there differs.
@@ -136,24 +134,8 @@ def same_run(
         return None
     run = open_run(path)
     stored = run.manifest.get("identity", {})
-    engines = {}
-    for spec in specs:
-        was = stored.get("engines", {}).get(spec.name, {})
-        if (build := was.get("build", spec.build)) != spec.build:
-            raise RunDirectoryError(
-                f"{path} was made with another build of {spec.name}: {build} there,"
-                f" {spec.build} now",
-                "choose another --out",
-            )
-        packages = dict(was.get("packages", {}))
-        # only of the engines that come with this program is it known which distributions they name
-        if spec.version is None and spec.path is None and spec.reference in built_in().values():
-            for name in packages:
-                with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-                    packages[name] = importlib.metadata.version(name)
-        engines[spec.name] = {**was, **({"packages": packages} if packages else {})}
-    wanted = {**stored, **known, "engines": engines}
-    refuse_other(path, stored, json.loads(json.dumps(wanted)))
+    engines = {spec.name: stored.get("engines", {}).get(spec.name, {}) for spec in specs}
+    refuse_other(path, stored, json.loads(json.dumps({**stored, **known, "engines": engines})))
     return run
 
 
