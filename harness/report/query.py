@@ -64,10 +64,8 @@ def query(
         RunDirectoryError: A run is damaged.
     """
     connection = duckdb.connect(":memory:", config=_SETTINGS)
+    views = _Views(connection, runs, functools.cache(rule), sql)
     try:
-        _one_that_reads(connection, sql)
-        named = dict(zip(run_names(runs), runs, strict=True))
-        views = _Views(connection, named, functools.cache(rule), sql)
         views.make()
         # leave nothing within reach but the runs' own tables
         files = [str(run.path.resolve() / f"{table}.parquet") for run in runs for table in SCHEMAS]
@@ -83,11 +81,10 @@ def query(
 
     def rows() -> Iterator[tuple[Any, ...]]:
         with contextlib.closing(connection):
-            while True:
+            some: Sequence[Any] = [()]
+            while some:
                 with views.limited(seconds):
                     some = result.fetchmany(_AT_ONCE)
-                if not some:
-                    return
                 yield from some
 
     return QueryResult(columns, rows())
@@ -112,17 +109,6 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def _one_that_reads(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Refuse what is not one statement that reads."""
-    try:
-        statements = connection.extract_statements(sql)
-    except duckdb.Error as error:
-        raise _refused(error, sql) from error
-    read_only = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
-    if len(statements) != 1 or statements[0].type not in read_only:
-        raise UsageError("a query is one statement that reads", "begin it with SELECT")
-
-
 def _refused(error: Exception, sql: str) -> UsageError:
     """DuckDB's message without the drawing of where it happened."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -132,25 +118,33 @@ def _refused(error: Exception, sql: str) -> UsageError:
     return UsageError(f"the query failed: {' '.join(kept)}", hint)
 
 
-@dataclass
 class _Views:
     """The views of some runs in one connection.
 
     Of runs that are not finished only the tables that `sql` names are read.
     """
 
-    connection: duckdb.DuckDBPyConnection
-    runs: Mapping[str, RunDirectory]
-    rule: Classify
-    sql: str
-    problem: Exception | None = None
-    """What went wrong while classes were computed."""
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        runs: Sequence[RunDirectory],
+        rule: Classify,
+        sql: str,
+    ) -> None:
+        self.connection, self.rule, self.sql = connection, rule, sql
+        self.runs = dict(zip(run_names(runs), runs, strict=True))
+        self.problem: Exception | None = None  # what went wrong while classes were computed
         self._lock = threading.Lock()  # DuckDB asks from several threads
 
     def make(self) -> None:
-        """Make all views."""
+        """Make all views, for one statement that reads."""
+        try:
+            statements = self.connection.extract_statements(self.sql)
+        except duckdb.Error as error:
+            raise _refused(error, self.sql) from error
+        read_only = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+        if len(statements) != 1 or statements[0].type not in read_only:
+            raise UsageError("a query is one statement that reads", "begin it with SELECT")
         types = ["VARCHAR", "VARCHAR", "VARCHAR", "BIGINT"]
         name, how = "maskcourt_class_of", {"type": "arrow"}
         self.connection.create_function(name, self._class_of, types, "VARCHAR", **how)
