@@ -90,8 +90,9 @@ class Rates:
     def _among(self, effects: Sequence[str], engine: int, *, bugs: bool = False) -> Bools:
         """Which rows are about these effects of an engine, or only those that are bugs."""
         codes = [kinds.EFFECTS.index(one) for one in effects]
-        mine = (self._effects["engine"] == engine) & np.isin(self._effects["effect"], codes)
-        return mine & ~self._effects["declared"] if bugs else mine
+        found = self._effects
+        mine: Bools = (found["engine"] == engine) & np.isin(found["effect"], codes)
+        return mine & ~found["declared"] if bugs else mine
 
     def shown_by(
         self, engine: int, effects: Sequence[str], *, bugs: bool = False
@@ -138,26 +139,30 @@ class Rates:
         judged = {pair: self.judged(*pair) for pair in pairs}
         rows = []
         for (counted, effects), (values, limit) in product(kinds.HEADLINE.items(), _VALUES.items()):
-            hits = [
-                (
-                    self._hits(effects, limit, *pair)[judged[pair]],
-                    self._hits(effects, limit, *pair[::-1])[judged[pair]],
-                )
-                for pair in pairs
-            ]
-            for pair, (first, _), row in zip(
-                pairs, hits, paired(hits, sampled=self.sampled), strict=True
-            ):
+            counts = [self._counts(effects, limit, pair, judged[pair]) for pair in pairs]
+            compared = zip(pairs, counts, paired(counts, sampled=self.sampled), strict=True)
+            for pair, (schemas, *_), row in compared:
                 names = {"first": engines[pair[0]], "second": engines[pair[1]]}
-                about = {"counted": counted, "values": values, **names, "schemas": len(first)}
+                about = {"counted": counted, "values": values, **names, "schemas": schemas}
                 rows.append({**about, **row})
         return rows
 
-    def _hits(self, effects: Sequence[str], limit: int, engine: int, other: int) -> Bools:
-        """In which schemas an engine errs where another one was judged, too."""
-        mine = self._among(effects, engine) & (self._effects["shown_by"] < limit)
-        mine &= self._effects["judged"] >> other & 1 == 1
-        return np.isin(np.arange(len(self.stored.cases)), self._effects["case_row"][mine])
+    def _counts(
+        self, effects: Sequence[str], limit: int, pair: tuple[int, int], judged: Bools
+    ) -> tuple[int, int, int, int]:
+        """On how many schemas two engines were judged, both err, and either alone.
+
+        Each errs where the other one was judged, too.
+        """
+        hits = []
+        for engine, other in (pair, pair[::-1]):
+            mine = self._among(effects, engine) & (self._effects["shown_by"] < limit)
+            mine &= self._effects["judged"] >> other & 1 == 1
+            hits.append(np.isin(np.flatnonzero(judged), self._effects["case_row"][mine]))
+        first, second = hits
+        counts = (first & second, first & ~second, second & ~first)
+        both, only_first, only_second = (int(one.sum()) for one in counts)
+        return len(first), both, only_first, only_second
 
     def per_million(self, engine: int) -> dict[str, Any]:
         """Bugs per million mask decisions of one engine, by kind, as JSON.

@@ -161,12 +161,9 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def paired(
-    hits: Sequence[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]],
-    *,
-    sampled: bool = True,
-    seed: int = SEED,
+    counts: Sequence[tuple[int, int, int, int]], *, sampled: bool = True, seed: int = SEED
 ) -> list[dict[str, Any]]:
-    """Pairs compared, as JSON: what the first and the second hit, of the same things, ``(n,)``.
+    """Pairs compared, as JSON; of each how many things there are, and both, one alone fail on.
 
     ``difference`` is that of the shares, ``low`` and ``high`` its interval by resampled things;
     ``p`` is McNemar's, ``p_holm`` corrected for as many pairs as have anything in common, ``apart``
@@ -174,16 +171,14 @@ def paired(
     `sampled`.
     """
     rows: list[dict[str, Any]] = []
-    for first, second in hits:
-        many = len(first)
-        only = int((first & ~second).sum()), int((second & ~first).sum())
-        row = {"both": int((first & second).sum()), "only_first": only[0], "only_second": only[1]}
-        row |= {"difference": six_digits((only[0] - only[1]) / many) if many else None}
+    for many, both, first, second in counts:
+        value = six_digits((first - second) / many) if many else None
+        row = {"both": both, "only_first": first, "only_second": second, "difference": value}
         rows.append({**row, **dict.fromkeys(("low", "high", "p", "p_holm", "apart"))})
-        if sampled and any(only):  # resamples of things that are all alike are, too
-            ends = mean_interval({1: only[0], -1: only[1], 0: many - sum(only)}, seed)
+        if sampled and (first or second):  # resamples of things that are all alike are, too
+            ends = mean_interval({1: first, -1: second, 0: many - first - second}, seed)
             rows[-1]["low"], rows[-1]["high"] = map(six_digits, ends)
-    tested = [row for row, (first, _) in zip(rows, hits, strict=True) if sampled and len(first)]
+    tested = [row for row, (many, *_) in zip(rows, counts, strict=True) if sampled and many]
     values = [mcnemar(row["only_first"], row["only_second"]) for row in tested]
     for row, p, corrected in zip(tested, values, holm(values), strict=True):
         row |= {"p": six_digits(p), "p_holm": six_digits(corrected), "apart": corrected < LEVEL}

@@ -51,8 +51,7 @@ from harness.errors import InputError, nearest
 from harness.explain.attribution import CATEGORIES
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.directory import RunDirectory
-from harness.runs.reader import RowNumbers
+from harness.runs.directory import RowNumbers, RunDirectory
 from harness.verdict_kinds import (
     CLASSES,
     DEPARTURE,

@@ -22,9 +22,8 @@ import pyarrow.compute as pc
 from harness.engines.presets import backends_of, taken_by
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.directory import RunDirectory
+from harness.runs.directory import RowNumbers, RunDirectory
 from harness.runs.made_with import vocabulary_of
-from harness.runs.reader import RowNumbers, RunReader
 from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES, Words
 from harness.schemas.schema import Schema
 from harness.verdict_kinds import WALK
@@ -63,7 +62,6 @@ class VerdictRows:
         self.run = run
         self.evidence = evidence
         self._given = vocabulary
-        self._reader = RunReader(run)
         names = ["case", *_PLACED[evidence], "token", *_WORDS]
         self._columns = self._read(VERDICT_TABLES[evidence], names)
         self.size = len(self._columns["case"])
@@ -117,7 +115,7 @@ class VerdictRows:
         return self._given
 
     def _read(self, table: str, columns: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
-        batches = [one.select(columns) for one in self._reader.batches(table, columns)]
+        batches = [one.select(columns) for one in self.run.batches(table, columns)]
         names = pa.schema([SCHEMAS[table].field(name) for name in columns])
         found = pa.Table.from_batches(batches, names)
         return dict(zip(columns, found.columns, strict=True))

@@ -117,9 +117,11 @@ def command(*requests: type, name: str | None = None) -> Callable[..., click.Com
             own = {one: value for one, value in given.items() if one not in settings}
             function(*(built(kind, given) for kind in requests), **own)
 
-        settings = {option.name: option for kind in requests for option in options(kind)}
+        every = [option for kind in requests for option in options(kind)]
+        settings = {option.name: option for option in every}
         inner = click.command(name, cls=Command)(run)
-        inner.params += sorted(settings.values(), key=lambda one: HEADINGS.index(one.heading))
+        own_options = sorted(settings.values(), key=lambda one: HEADINGS.index(one.heading))
+        inner.params += own_options
         return inner
 
     return decorated

@@ -112,15 +112,18 @@ def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
 
     Pairs without a common item count for none.
     """
-    names = list(combinations(results, 2))
-    hits = []
-    for left, right in combinations(results.values(), 2):
-        common = sorted(left.keys() & right.keys())
-        hits.append(tuple(np.array([one[item] for item in common], bool) for one in (left, right)))
-    rows = paired(hits, seed=seed)
+    counted = [
+        Counter((left[item], right[item]) for item in left.keys() & right.keys())
+        for left, right in combinations(results.values(), 2)
+    ]
+    counts = [
+        (times.total(), times[True, True], times[True, False], times[False, True])
+        for times in counted
+    ]
+    rows = paired(counts, seed=seed)
     return tuple(
-        EnginePair(*pair, len(first), *list(row.values())[:-1])
-        for pair, (first, _), row in zip(names, hits, rows, strict=True)
+        EnginePair(*names, items, *list(row.values())[:-1])
+        for names, (items, *_), row in zip(combinations(results, 2), counts, rows, strict=True)
     )
 
 

@@ -94,8 +94,9 @@ def wrapped(line: str, more: int = 4, most: int | None = None) -> list[str]:
     """A line in at `most` so many of 80 characters, those after the first indented by `more`."""
     line = printable(line, "")
     indent = " " * (len(line) - len(line.lstrip()) + more)
-    how = {"break_on_hyphens": False, "max_lines": most, "placeholder": " …"}
-    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, **how)
+    wrapper = textwrap.TextWrapper(WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    wrapper.max_lines, wrapper.placeholder = most, " …"
+    return wrapper.wrap(line)
 
 
 def cut(line: str) -> str:

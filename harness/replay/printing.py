@@ -21,7 +21,7 @@ from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of, vocabulary_of
-from harness.runs.reader import RunReader, TableCursor
+from harness.runs.reader import TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
@@ -87,14 +87,14 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     """
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses
-    reader, identity = RunReader(run), run.manifest["identity"]
+    identity = run.manifest["identity"]
     columns = ["dispute" if one.evidence == WALK else "place", *_ATTRIBUTION]
-    (batch,) = reader.batches(VERDICT_TABLES[one.evidence], columns, choice.of(one.evidence))
+    (batch,) = run.batches(VERDICT_TABLES[one.evidence], columns, choice.of(one.evidence))
     (row,) = batch.to_pylist()
-    allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
+    allowed, forbidden = _sides(run, one, row, list(identity["engines"]))
     place = row.get("place", "")
     if one.evidence == WALK:
-        place = next((at["place"] for at in _of_position(reader, one, "positions", "place")), "")
+        place = next((at["place"] for at in _of_position(run, one, "positions", "place")), "")
     asked = one.claim.ruling is not None
     with closing(Judge(limits_of(run).memory, 60.0, format_rule(identity))) as judge:
         opinions = judge.opinions(case.schema, one.text) if asked else None
@@ -156,11 +156,11 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sides(
-    reader: RunReader, one: Witness, row: Mapping[str, Any], names: Sequence[str]
+    run: RunDirectory, one: Witness, row: Mapping[str, Any], names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Which engines allow the token and which forbid it, as far as the run says so."""
     if row.get("dispute", -1) >= 0:
-        for dispute in _of_position(reader, one, "disputes", "dispute", "accepters", "rejecters"):
+        for dispute in _of_position(run, one, "disputes", "dispute", "accepters", "rejecters"):
             if dispute["dispute"] == row["dispute"]:
                 sets = (dispute["accepters"], dispute["rejecters"])
                 allowed, forbidden = (named_engines(bits, names) for bits in sets)
@@ -169,10 +169,10 @@ def _sides(
 
 
 def _of_position(
-    reader: RunReader, one: Witness, table: str, *columns: str
+    run: RunDirectory, one: Witness, table: str, *columns: str
 ) -> Iterator[dict[str, Any]]:
     """The rows of a table about the position of a witness."""
-    rows = TableCursor(reader, table, ["walk", "position", *columns]).of(one.case)
+    rows = TableCursor(run, table, ["walk", "position", *columns]).of(one.case)
     if rows is not None:
         where = (one.place, len(one.before))
         yield from (row for row in rows.to_pylist() if (row["walk"], row["position"]) == where)

@@ -17,8 +17,8 @@ from harness.completion.rollout import keyed_index
 from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import CLAIMS, Witness, verdict_name, verdict_row
-from harness.runs.directory import RunDirectory
-from harness.runs.reader import ROW, RowNumbers, RunReader, TableCursor, by_case
+from harness.runs.directory import ROW, RowNumbers, RunDirectory
+from harness.runs.reader import TableCursor, by_case
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
 from harness.verdict_kinds import WALK
 
@@ -56,15 +56,14 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
     wanted: dict[str, set[int]] = {evidence: set() for evidence in VERDICT_TABLES}
     for evidence, row in map(verdict_row, names):
         wanted[evidence].add(row)
-    reader = RunReader(run)
     chosen = {}
     for evidence, numbers in wanted.items():
         if not numbers:
             continue
-        able = _able(reader, evidence, np.array(sorted(numbers)))
+        able = _able(run, evidence, np.array(sorted(numbers)))
         for number in sorted(numbers.difference(able.tolist())):
             name, table = verdict_name(evidence, number), VERDICT_TABLES[evidence]
-            count = sum(batch.num_rows for batch in reader.batches(table, ["kind"]))
+            count = sum(batch.num_rows for batch in run.batches(table, ["kind"]))
             raise UsageError(
                 f"verdict {name} of {run.path} has no witness"
                 if number < count
@@ -77,8 +76,7 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
 
 def every(run: RunDirectory) -> Choice:
     """All verdicts that have a witness."""
-    reader = RunReader(run)
-    return Choice({evidence: _able(reader, evidence) for evidence in VERDICT_TABLES})
+    return Choice({evidence: _able(run, evidence) for evidence in VERDICT_TABLES})
 
 
 def sample(run: RunDirectory, size: int, seed: int) -> Choice:
@@ -108,11 +106,11 @@ def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _able(reader: RunReader, evidence: str, wanted: RowNumbers | None = None) -> RowNumbers:
+def _able(run: RunDirectory, evidence: str, wanted: RowNumbers | None = None) -> RowNumbers:
     """The rows that have a witness, of all or of those wanted."""
     found = [_NOTHING]
     columns = ["kind", "completion" if evidence == WALK else "token"]
-    for batch in reader.batches(VERDICT_TABLES[evidence], columns, wanted):
+    for batch in run.batches(VERDICT_TABLES[evidence], columns, wanted):
         kinds = batch.column("kind")
         other = batch.column(columns[1]).to_numpy()
         # a refused text that is contested is no evidence of anything
@@ -142,17 +140,16 @@ def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iter
     Raises:
         RunDirectoryError: The tables do not fit together.
     """
-    reader = RunReader(run)
     of_walks = ["position", "accepter", "completion", "refused_at"]
-    sources = [(WALK, _of_walks(reader, vocabulary), of_walks)]
-    sources += [(text, _of_texts(reader, text), ["consumed", "offset"]) for text in TEXT_TABLES]
+    sources = [(WALK, _of_walks(run, vocabulary), of_walks)]
+    sources += [(text, _of_texts(run, text), ["consumed", "offset"]) for text in TEXT_TABLES]
     parts = []
     for evidence, made, columns in sources:
         names = [*_ABOUT, evidence, *columns]
-        verdicts = by_case(reader.batches(VERDICT_TABLES[evidence], names, choice.of(evidence)))
+        verdicts = by_case(run.batches(VERDICT_TABLES[evidence], names, choice.of(evidence)))
         parts.append(zip(verdicts, itertools.repeat(made), strict=False))
-    merged = heapq.merge(*parts, key=lambda part: _place(reader, part[0][0]))
-    schemas = TableCursor(reader, "cases", ["schema"])
+    merged = heapq.merge(*parts, key=lambda part: _place(run, part[0][0]))
+    schemas = TableCursor(run, "cases", ["schema"])
     for case, group in itertools.groupby(merged, key=lambda part: part[0][0]):
         rows = schemas.of(case)
         assert rows is not None
@@ -160,16 +157,16 @@ def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iter
         yield CaseWitnesses(case, rows["schema"][0].as_py(), all_made)
 
 
-def _place(reader: RunReader, case: str) -> int:
-    if case not in reader.order:
-        raise RunDirectoryError(f"{reader.run.path} has verdicts about an unknown case {case!r}")
-    return reader.order[case]
+def _place(run: RunDirectory, case: str) -> int:
+    if case not in run.order:
+        raise RunDirectoryError(f"{run.path} has verdicts about an unknown case {case!r}")
+    return run.order[case]
 
 
-def _of_walks(reader: RunReader, vocabulary: Vocabulary) -> Made:
+def _of_walks(run: RunDirectory, vocabulary: Vocabulary) -> Made:
     """Makes the witnesses of walks."""
-    positions = TableCursor(reader, "positions", ["walk", "position", "token"])
-    texts = TableCursor(reader, "completions", ["completion", "tokens"])
+    positions = TableCursor(run, "positions", ["walk", "position", "token"])
+    texts = TableCursor(run, "completions", ["completion", "tokens"])
 
     def made(case: str, verdicts: pa.Table) -> Iterator[Witness]:
         paths, stored = _paths(positions.of(case)), texts.of(case)
@@ -182,25 +179,25 @@ def _of_walks(reader: RunReader, vocabulary: Vocabulary) -> Made:
                 )
                 before, completion = paths.get(walk, ())[:position], completions.get(number, ())
                 if len(before) < position:
-                    _damaged(reader, case, f"position {position} of walk {walk}")
+                    _damaged(run, case, f"position {position} of walk {walk}")
                 if number >= 0 and number not in completions:
-                    _damaged(reader, case, f"completion {number}")
+                    _damaged(run, case, f"completion {number}")
                 text = spelled(vocabulary, (*before, *[token] * (token >= 0), *completion))
                 yield _witness(WALK, row, before, token, completion, text)
 
     return made
 
 
-def _of_texts(reader: RunReader, evidence: str) -> Made:
+def _of_texts(run: RunDirectory, evidence: str) -> Made:
     """Makes the witnesses of texts that were fed: instances or samples."""
-    texts = TableCursor(reader, TEXT_TABLES[evidence], [evidence, "text", "tokens"])
+    texts = TableCursor(run, TEXT_TABLES[evidence], [evidence, "text", "tokens"])
 
     def made(case: str, verdicts: pa.Table) -> Iterator[Witness]:
         stored = texts.of(case)
         fed = {} if stored is None else {text[evidence]: text for text in stored.to_pylist()}
         for row in verdicts.to_pylist():
             if row[evidence] not in fed:
-                _damaged(reader, case, f"{evidence} {row[evidence]}")
+                _damaged(run, case, f"{evidence} {row[evidence]}")
             whole, token = fed[row[evidence]], row["token"]
             if token >= 0 or row["kind"] == "dead_end":
                 before = whole["tokens"][: row["consumed"]]
@@ -219,8 +216,8 @@ def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Wi
     return Witness(evidence, *fields)
 
 
-def _damaged(reader: RunReader, case: str, what: str) -> NoReturn:
-    raise RunDirectoryError(f"{reader.run.path} has no {what} of case {case!r}")
+def _damaged(run: RunDirectory, case: str, what: str) -> NoReturn:
+    raise RunDirectoryError(f"{run.path} has no {what} of case {case!r}")
 
 
 def spelled(vocabulary: Vocabulary, tokens: Sequence[int]) -> bytes:

@@ -30,8 +30,7 @@ from harness.analysis.breakdown import tallies
 from harness.analysis.stored import Classify, StoredRun, by_catalogue
 from harness.errors import UsageError, nearest
 from harness.optional import require
-from harness.runs.directory import RunDirectory, open_run
-from harness.runs.reader import ROW, RunReader
+from harness.runs.directory import ROW, RunDirectory, open_run
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS, named_engines
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ class Run:
         yield schema.empty_table()
         used = dict.fromkeys((*wanted, *conditions))
         read = [one for one in used if one not in CLASSES] or list(SCHEMAS[table].names[:1])
-        for batch in RunReader(self.directory).batches(table, read):
+        for batch in self.directory.batches(table, read):
             some = pa.Table.from_batches([batch])
             if not used.keys().isdisjoint(CLASSES):
                 classes = self._rule(self.directory, EVIDENCE_OF[table])

@@ -27,8 +27,7 @@ import pyarrow as pa
 
 from harness.analysis.stored import Classify, by_catalogue
 from harness.errors import UsageError
-from harness.runs.directory import RunDirectory
-from harness.runs.reader import ROW, RunReader
+from harness.runs.directory import ROW, RunDirectory
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS
 
 RUN = "run"
@@ -178,7 +177,7 @@ class _Views:
         columns = f"{_text(name)} AS {RUN}"
         there = run.finished and table in run.manifest["tables"]
         if there:
-            next(RunReader(run).batches(table, SCHEMAS[table].names[:1]), None)  # verifies the file
+            next(run.batches(table, SCHEMAS[table].names[:1]), None)  # verifies the file
             file = _text(str(run.path.resolve() / f"{table}.parquet"))
             source = f"read_parquet({file}, file_row_number = true)"
             columns += f", file_row_number AS {ROW}, * EXCLUDE (file_row_number)"

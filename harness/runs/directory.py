@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -53,8 +55,16 @@ _FILES = 1000
 """Files that are: each needs memory of its own, however few its rows are."""
 _TEXT_WEIGHT = 8
 """Bytes of memory that a byte of text costs once it is parsed."""
+_ROWS = 1 << 15
+"""Rows in a batch."""
 _SMALL = 1 << 20
 """Bytes of a file up to which one thread reads it faster than several."""
+
+
+ROW: Final = "row"
+"""The column that `RunDirectory.batches` puts before the others: the number of a row."""
+RowNumbers = npt.NDArray[np.int64]
+"""Rows of a table, ascending."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ class RunDirectory:
         self._lock: IO[str] | None = None
         self._read_only = read_only
         self._parts: dict[int, Path] | None = None
-        self._cases: frozenset[str] | None = None
+        self._order: dict[str, int] | None = None
 
     @property
     def finished(self) -> bool:
@@ -182,7 +192,7 @@ class RunDirectory:
         Raises:
             RunDirectoryError: A file is missing, cut or altered, or too large.
         """
-        bounds = self.bounds(name)
+        bounds = self._bounds(name)
         tables = []
         for file in self.files(name):
             tables.append(_read(file, columns))
@@ -219,13 +229,36 @@ class RunDirectory:
                 )
         return files
 
-    def bounds(self, name: str) -> Bounds:
+    def batches(
+        self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a table in their order, with their numbers in the column `ROW`.
+
+        Those `wanted` or all; groups of rows without any of them are not read, and batches without
+        any are left out.
+
+        Raises:
+            RunDirectoryError: A file is missing, cut or altered, or too large.
+        """
+        first, bounds = 0, self._bounds(table)
+        for file in self.files(table):
+            with opened(file, memory_map=True) as source:
+                for batch in _of_file(source, columns, wanted, first):
+                    check_rows(file, batch, bounds)
+                    yield batch
+                first += source.metadata.num_rows
+
+    @property
+    def order(self) -> Mapping[str, int]:
+        """The cases, with their places in the order of the run."""
+        if self._order is None or not (self.finished or self._read_only):
+            cases = self.table("cases", ["case"])["case"].to_pylist()
+            self._order = {case: place for place, case in enumerate(cases)}
+        return self._order
+
+    def _bounds(self, name: str) -> Bounds:
         """What holds of the values of a table."""
-        if name == "cases":
-            return Bounds.of(self.manifest, None)
-        if self._cases is None or not (self.finished or self._read_only):
-            self._cases = frozenset(self.table("cases", ["case"])["case"].to_pylist())
-        return Bounds.of(self.manifest, self._cases)
+        return Bounds.of(self.manifest, None if name == "cases" else self.order)
 
     def _stored(self) -> dict[int, Path]:
         """The directories of the cases that are there, by ordinal, ascending.
@@ -444,6 +477,37 @@ def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
     with opened(file) as source:
         table = source.read(names, use_threads=file.stat().st_size > _SMALL)
     return table if names is None else table.select(names)
+
+
+def _of_file(
+    source: pq.ParquetFile, columns: Sequence[str], wanted: RowNumbers | None, first: int
+) -> Iterator[pa.RecordBatch]:
+    for group in range(source.num_row_groups):
+        size = source.metadata.row_group(group).num_rows
+        if wanted is None or _within(wanted, first, first + size).size:
+            some = {"row_groups": [group], "columns": list(columns), "use_threads": size > _ROWS}
+            for number, batch in enumerate(source.iter_batches(_ROWS, **some)):
+                yield from chosen(batch, wanted, first + number * _ROWS)
+        first += size
+
+
+def chosen(
+    batch: pa.RecordBatch, wanted: RowNumbers | None, first: int
+) -> Iterator[pa.RecordBatch]:
+    """The wanted rows of a batch that begins with the row `first`, with their numbers."""
+    numbers = np.arange(first, first + batch.num_rows)
+    if wanted is not None:
+        numbers = _within(wanted, first, first + batch.num_rows)
+        if not numbers.size:
+            return
+        batch = batch.take(pa.array(numbers - first))
+    names = [ROW, *batch.schema.names]
+    yield pa.RecordBatch.from_arrays([pa.array(numbers), *batch.columns], names)
+
+
+def _within(wanted: RowNumbers, start: int, stop: int) -> RowNumbers:
+    low, high = np.searchsorted(wanted, [start, stop])
+    return wanted[low:high]
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from harness.analysis.statistics import difference, is_sample, mcnemar
+from harness.analysis.statistics import is_sample, paired
 from harness.analysis.stored import Classify, stored_run
 from harness.analysis.timing import timings
 from harness.bugs.listing import BugList
@@ -188,14 +188,10 @@ def _schema_changes(
     rates = []
     for kind, effects in counted.items():
         before, after = first.met(effects, both), second.met(effects, both)
-        only_old, only_new = len(before - after), len(after - before)
-        low = high = p = None
-        if is_sample(old.run) and is_sample(new.run):
-            p = mcnemar(only_new, only_old)
-            if only_old or only_new:
-                low, high = difference(only_new, only_old, schemas)
-        counts = (schemas, len(before & after), only_old, only_new)
-        rates.append(RateChange(kind, *counts, low, high, p))
+        counts = schemas, len(before & after), len(after - before), len(before - after)
+        (row,) = paired([counts], sampled=is_sample(old.run) and is_sample(new.run))
+        tested = row["low"], row["high"], row["p"]
+        rates.append(RateChange(kind, *counts[:2], *counts[:1:-1], *tested))
     return SchemaChanges(
         len(common),
         {name: text for name, (a, b) in pairs.items() if (text := _failed(a)) and b[0] == COMPILED},

@@ -151,8 +151,7 @@ class TestHolm:
 
 def test_the_interval_of_a_difference_is_narrower_than_those_of_its_shares():
     """Both err in half of the schemas, the second in a few less of the same ones."""
-    (row,) = paired([(np.arange(200) < 100, np.arange(200) < 96)])
-    assert (row["both"], row["only_first"], row["only_second"]) == (96, 4, 0)
+    (row,) = paired([(200, 96, 4, 0)])
     assert 0 <= row["low"] < row["difference"] == 0.02 < row["high"] < 0.05
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from harness.errors import RunDirectoryError, UsageError
 from harness.replay.witness_reader import Choice, every, named, sample, witnesses
-from harness.runs import reader
+from harness.runs import directory
 from harness.runs.directory import RunDirectory, open_run
-from harness.runs.reader import RunReader, TableCursor, by_case
+from harness.runs.reader import TableCursor, by_case
 from harness.verdict_kinds import INSTANCE, WALK
 from tests.replaying import EOS, VOCABULARY, Book, stored, unfinished
 
@@ -93,7 +93,7 @@ class TestSampling:
 
     def test_does_not_depend_on_how_the_table_is_cut(self, run, monkeypatch):
         whole = [names(run, sample(run, size, 1)) for size in (1, 7, 30)]
-        monkeypatch.setattr(reader, "_ROWS", 3)
+        monkeypatch.setattr(directory, "_ROWS", 3)
         assert [names(run, sample(run, size, 1)) for size in (1, 7, 30)] == whole
 
     def test_a_larger_one_holds_a_smaller_one(self, run):
@@ -138,7 +138,7 @@ class TestReading:
 
     @pytest.mark.parametrize("rows", [1, 3, 1 << 15])
     def test_comes_case_by_case_walks_first(self, run, monkeypatch, rows):
-        monkeypatch.setattr(reader, "_ROWS", rows)
+        monkeypatch.setattr(directory, "_ROWS", rows)
         choice = named(run, ["i0", "0", "i19", "70", "21", "25"])
         found = [
             (case.case, [one.name for one in case.witnesses])
@@ -172,15 +172,15 @@ class TestReading:
 
 class TestCursor:
     def test_skips_cases_and_tells_those_without_rows(self, run):
-        cursor = TableCursor(RunReader(run), "completions", ["completion"])
+        cursor = TableCursor(run, "completions", ["completion"])
         assert cursor.of("case-1")["completion"].to_pylist() == list(range(WALKS))
         assert cursor.of("case-1").num_rows == WALKS
         assert cursor.of("case-3").num_rows == WALKS
-        assert TableCursor(RunReader(run), "masks", []).of("case-3") is None
+        assert TableCursor(run, "masks", []).of("case-3") is None
 
     def test_rows_are_numbered_as_they_lie_in_the_table(self, run, monkeypatch):
-        monkeypatch.setattr(reader, "_ROWS", 4)
-        parts = list(by_case(RunReader(run).batches("positions", ["case"])))
+        monkeypatch.setattr(directory, "_ROWS", 4)
+        parts = list(by_case(run.batches("positions", ["case"])))
         assert [case for case, _ in parts] == [f"case-{number}" for number in range(CASES)]
         numbers = [row for _, rows in parts for row in rows["row"].to_pylist()]
         assert numbers == list(range(2 * CASES))

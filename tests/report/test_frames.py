@@ -12,7 +12,7 @@ import harness
 import harness.bugs.listing
 from harness.errors import RunDirectoryError, UsageError
 from harness.report.frames import Run
-from harness.runs import reader
+from harness.runs import directory
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import SCHEMAS
 from tests import books
@@ -216,7 +216,7 @@ def big(tmp_path_factory):
     many.verdicts(0, "a", "false_acceptance", 600).verdicts(0, "b", "false_rejection", 400)
     path = tmp_path_factory.mktemp("runs") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "_ROWS", SOME)
+        patch.setattr(directory, "_ROWS", SOME)
         yield Run(books.store(path, many, engines=ENGINES), all_bugs)
 
 

@@ -16,7 +16,6 @@ import pytest
 from harness.errors import RunDirectoryError
 from harness.runs import directory
 from harness.runs.directory import FORMAT, MANIFEST, create_or_resume, open_run, sha256_of
-from harness.runs.reader import RunReader
 from harness.runs.tables import SCHEMAS, Rows
 
 IDENTITY = {"engines": {"a": {"version": "1"}, "b": {"version": "2"}}, "rules": {"seed": 0}}
@@ -482,7 +481,7 @@ class TestBombs:
             directory.write_manifest(run.path, manifest)
             reading = open_run(run.path, largest=8 << 20)
             refused(lambda: reading.table(table), f"{table}.parquet", "--max-run-size")
-            refused(lambda: list(RunReader(reading).batches(table, ["case"])), "--max-run-size")
+            refused(lambda: list(reading.batches(table, ["case"])), "--max-run-size")
             larger = open_run(run.path, largest=1 << 34)
             assert larger.table(table, ["case"]).num_rows == rows.num_rows
 
