@@ -57,9 +57,6 @@ _TEXT_WEIGHT = 8
 """Bytes of memory that a byte of text costs once it is parsed."""
 _ROWS = 1 << 15
 """Rows in a batch."""
-_SMALL = 1 << 20
-"""Bytes of a file up to which one thread reads it faster than several."""
-
 
 ROW: Final = "row"
 """The column that `RunDirectory.batches` puts before the others: the number of a row."""
@@ -192,15 +189,10 @@ class RunDirectory:
         Raises:
             RunDirectoryError: A file is missing, cut or altered, or too large.
         """
-        bounds = self._bounds(name)
-        tables = []
-        for file in self.files(name):
-            tables.append(_read(file, columns))
-            check_rows(file, tables[-1], bounds)
-        if not tables:
-            empty = SCHEMAS[name].empty_table()
-            return empty if columns is None else empty.select(list(columns))
-        return pa.concat_tables(tables).unify_dictionaries()
+        names = list(SCHEMAS[name].names if columns is None else columns)
+        schema = pa.schema([SCHEMAS[name].field(one) for one in names])
+        batches = (batch.select(names) for batch in self.batches(name, names))
+        return pa.Table.from_batches(batches, schema).unify_dictionaries()
 
     def files(self, name: str) -> list[Path]:
         """The files of a table, verified against their checksums, and small enough to be read.
@@ -442,8 +434,9 @@ def _join(files: list[Path], target: Path, name: str) -> int:
     rows, size, batch = 0, 0, [(schema := SCHEMAS[name]).empty_table()]
     with pq.ParquetWriter(target, schema, **_format(name)) as writer:
         for index, file in enumerate(files, 1):
-            batch.append(table := _read(file))
-            size += table.num_rows
+            with opened(file) as source:
+                batch.append(source.read(use_threads=False))
+            size += batch[-1].num_rows
             if size >= _BATCH or len(batch) > _FILES or index == len(files):
                 writer.write_table(pa.concat_tables(batch).unify_dictionaries().cast(schema))
                 rows, size, batch = rows + size, 0, batch[:1]
@@ -469,14 +462,6 @@ def _verify(file: Path, expected: str) -> None:
         raise RunDirectoryError(f"{file} is missing", _AGAIN)
     if sha256_of(file) != expected:
         raise RunDirectoryError(f"{file} was cut or altered: its checksum differs", _AGAIN)
-
-
-def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    names = None if columns is None else list(columns)
-    # `pq.read_table` makes a data set and threads first, which cost more than a small file.
-    with opened(file) as source:
-        table = source.read(names, use_threads=file.stat().st_size > _SMALL)
-    return table if names is None else table.select(names)
 
 
 def _of_file(
