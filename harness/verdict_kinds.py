@@ -49,9 +49,7 @@ FALSE_ACCEPTANCE: Final = VerdictKind(
     "the engine allows a text that is invalid under the schema",
 )
 FALSE_REJECTION: Final = VerdictKind(
-    "false_rejection",
-    Convicts.REJECTER,
-    "the engine forbids a token that leads to a valid text",
+    "false_rejection", Convicts.REJECTER, "the engine forbids a token that leads to a valid text"
 )
 
 DEAD_END: Final = "dead_end"

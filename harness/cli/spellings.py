@@ -29,10 +29,7 @@ class SpellingsRequest:
         "text", "How the table is printed.", "--format", choices=("text", "markdown", "csv")
     )
     write: Path | None = option(
-        None,
-        "Write README.md and profile.json there, too.",
-        metavar="DIR",
-        writes="directory",
+        None, "Write README.md and profile.json there, too.", metavar="DIR", writes="directory"
     )
     compile: float = limit_option(10.0, "schema", "--compile-timeout")
     memory: int = option(

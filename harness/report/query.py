@@ -48,10 +48,7 @@ class QueryResult:
 
 
 def query(
-    runs: Sequence[RunDirectory],
-    sql: str,
-    rule: Classify = by_catalogue,
-    seconds: float = SECONDS,
+    runs: Sequence[RunDirectory], sql: str, rule: Classify = by_catalogue, seconds: float = SECONDS
 ) -> QueryResult:
     """Ask one question of some runs.
 

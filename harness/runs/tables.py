@@ -117,11 +117,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 GAPS = ("located",)
 """Columns in which a value may be missing; in all others, none is."""
 
-KNOWN: Mapping[str, Collection[str]] = {
-    "kind": KINDS,
-    "effect": EFFECTS,
-    "shown_by": SHOWN_BY,
-}
+KNOWN: Mapping[str, Collection[str]] = {"kind": KINDS, "effect": EFFECTS, "shown_by": SHOWN_BY}
 """The words of some columns; in each, the empty one besides."""
 
 MOST: Mapping[str, int] = {

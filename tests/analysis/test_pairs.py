@@ -28,7 +28,7 @@ class TestPairs:
             book.verdicts(0, "a", "false_rejection", first=2, **{**LOSS, "shown_by": "rare"})
         rows = summary(books.store(tmp_path / "run", *some, **run), all_bugs)["pairs"]
         assert [(row["counted"], row["values"]) for row in rows[::3]] == [
-            *(("loss", "everyday"), ("loss", "real"), ("leak", "everyday"), ("leak", "real")),
+            *(("loss", "everyday"), ("loss", "real"), ("leak", "everyday"), ("leak", "real"))
         ]
         mine = [row for row in rows if (row["counted"], row["values"]) == ("loss", values)]
         return {(row["first"], row["second"]): row for row in mine}

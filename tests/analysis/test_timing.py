@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from harness.analysis.tally import summary
-from harness.analysis.timing import (
-    FIGURES,
-    MEASURES,
-    PERCENTILES,
-    distributions,
-    timings,
-)
+from harness.analysis.timing import FIGURES, MEASURES, PERCENTILES, distributions, timings
 from harness.report.terminal import print_summary
 from tests import books
 from tests.books import Book, all_bugs

@@ -177,7 +177,7 @@ def test_as_junit_a_test_is_an_engine_with_a_schema():
     text = junit(answers(wrong, clean("b"), answer("c", status="refuses")), [(wrong, "loss")])
     suites = ET.fromstring(text.encode())
     assert [(one.get("name"), one.get("failures"), one.get("skipped")) for one in suites] == [
-        *(("a", "1", "0"), ("b", "0", "0"), ("c", "0", "1")),
+        *(("a", "1", "0"), ("b", "0", "0"), ("c", "0", "1"))
     ]
     failure = suites[0][0][0]
     assert (failure.get("type"), suites[0][0].get("name")) == ("loss", "s.json")

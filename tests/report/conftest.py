@@ -10,12 +10,7 @@ import pytest
 
 from harness.classification.departures import Catalogue
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
-from harness.report.page.collect import (
-    answers_of_models,
-    assembled,
-    collect,
-    shown_bugs,
-)
+from harness.report.page.collect import answers_of_models, assembled, collect, shown_bugs
 from harness.runs.directory import RunDirectory
 from tests import reporting
 from tests.browsing import BROWSER, DESKTOP, DRIVER, Page, requested

@@ -21,10 +21,7 @@ from harness.cli.runs import report
 from harness.errors import MaskcourtError
 from harness.render.page import embedded
 from harness.report.page import collect as collecting
-from harness.report.page.collect import (
-    assembled,
-    collect,
-)
+from harness.report.page.collect import assembled, collect
 from harness.report.page.explained import pieces
 from harness.report.page.sampling import draw
 from harness.report.page.schema_lines import laid_out
@@ -182,7 +179,7 @@ class TestSchema:
     def test_keeps_numbers_as_they_are_written(self):
         text = "1.00, 1e400, 123456789012345678901234567890"
         assert laid_out(f'{{"enum": [{text}]}}', [], 1000).lines[2:5] == [
-            *("    1.00,", "    1e400,", "    123456789012345678901234567890"),
+            *("    1.00,", "    1e400,", "    123456789012345678901234567890")
         ]
 
     def test_of_a_large_one_keeps_what_the_pointer_is_about(self):

@@ -19,7 +19,7 @@ class TestAnswers:
         assert page.texts("#table-headline tbody th") == ["one:A", "two:B", "three:C"]
         cells = page.texts("#table-headline tbody tr:first-child td")
         assert [" ".join(cell.split()) for cell in cells[:2]] == [
-            *("0 of 2: 0%; 0 real: 0%", "1 of 2: 50.0%; 0 real: 0%"),
+            *("0 of 2: 0%; 0 real: 0%", "1 of 2: 50.0%; 0 real: 0%")
         ]
         row = "return document.querySelector('#table-headline tbody tr').getBoundingClientRect()"
         assert page.run(f"{row}.bottom") < size[1]

@@ -144,12 +144,7 @@ class TestTrusted:
 
 @pytest.mark.parametrize("trust", [False, True])
 @pytest.mark.parametrize(
-    "command",
-    [
-        ("replay", "RUN", "--all"),
-        ("replay", "RUN", "0", "--show"),
-        ("report", "RUN"),
-    ],
+    "command", [("replay", "RUN", "--all"), ("replay", "RUN", "0", "--show"), ("report", "RUN")]
 )
 def test_every_command_that_needs_the_vocabulary_asks_first(
     forged, monkeypatch, capsys, trust, command

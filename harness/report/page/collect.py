@@ -87,12 +87,7 @@ def collect(
     used = {row["departure"] for row in departures}
     engines = run.manifest["identity"]["engines"]
     return {
-        "about": {
-            **_about(run, shown_as),
-            "seed": seed,
-            "asked": verdicts,
-            "shown": len(shown),
-        },
+        "about": {**_about(run, shown_as), "seed": seed, "asked": verdicts, "shown": len(shown)},
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
         "effects": MEANINGS,
