@@ -168,21 +168,18 @@ class Rates:
         """Bugs per million mask decisions of one engine, by kind, as JSON.
 
         ``bugs`` are proven, ``scaled`` to all disputed tokens where the run was capped.
-        ``decisions`` and what follows from them are None where the run does not say how large its
-        vocabulary is.
         """
-        positions, size = self.stored.judged_positions(engine), self.stored.size
-        judged = positions > 0
+        decisions = self.stored.judged_positions(engine) * self.stored.size
+        judged = decisions > 0
         wrong = [self._scaled(engine, names) for names in KINDS_OF.values()]
         parts = np.column_stack([scaled for _, scaled in wrong])[judged]
-        found = ratios(parts, positions[judged] * (size or 1), sampled=self.sampled)
-        nothing = {"value": None, "low": None, "high": None, "interval": "none"}
+        found = ratios(parts, decisions[judged], sampled=self.sampled)
         return {
             name: {
                 "bugs": bugs,
                 "scaled": round(float(scaled[judged].sum())),
-                "decisions": None if size is None else int(positions.sum()) * size,
-                **(nothing if size is None else ratio.scaled(_MILLION)),
+                "decisions": int(decisions.sum()),
+                **ratio.scaled(_MILLION),
             }
             for name, (bugs, scaled), ratio in zip(KINDS_OF, wrong, found, strict=True)
         }

@@ -82,21 +82,15 @@ class StoredRun:
     def __init__(self, run: RunDirectory, classify: Classify = by_catalogue) -> None:
         self.run = run
         self.classify = functools.cache(classify)
-        self.engines: tuple[str, ...] = tuple(run.manifest["identity"]["engines"])
+        identity = run.manifest["identity"]
+        self.engines: tuple[str, ...] = tuple(identity["engines"])
+        self.size = int(identity.get("vocabulary", {}).get("size", 1))
+        """How many ids the vocabulary has."""
 
     @cached_property
     def cases(self) -> tuple[str, ...]:
         """The names of the cases, in the order of the run."""
         return tuple(self.run.table("cases", ["case"])["case"].to_pylist())
-
-    @cached_property
-    def size(self) -> int | None:
-        """How many ids the vocabulary has; of a run that does not say, how many were compared."""
-        identity = self.run.manifest["identity"]
-        if (size := identity.get("vocabulary", {}).get("size")) is not None:
-            return int(size)
-        asked = [one.get("tokens_asked", 0) for one in identity["engines"].values()]
-        return max(asked, default=0) or None
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:

@@ -115,12 +115,3 @@ class TestPerMillion:
         assert found["false_acceptance"]["value"] == 15_000
         assert found["any"]["low"] < 17_000 < found["any"]["high"]
         assert engines["c"]["per_million"]["any"]["decisions"] == 10 * 50, "judged at one of two"
-
-    def test_a_vocabulary_of_unknown_size_gives_no_rate(self, stored):
-        found = summary(stored(*self.books()))["engines"]["a"]["per_million"]["any"]
-        assert (found["bugs"], found["decisions"], found["value"]) == (17, None, None)
-
-    def test_a_run_that_does_not_say_the_size_says_how_many_ids_it_compared(self, stored):
-        engines = {name: {"tokens_asked": 40} for name in "abc"}
-        found = summary(stored(*self.books(), engines=engines))["engines"]["a"]["per_million"]
-        assert found["any"]["decisions"] == 20 * 40
