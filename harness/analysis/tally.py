@@ -35,6 +35,10 @@ from harness.verdict_kinds import (
 from harness.workers.outcomes import ADAPTER_FAULTS, COMPILE_STATUSES
 
 _TOTAL: Final = ("tokens", "positions", "cases")
+_COUNTS: Final = {
+    FALSE_ACCEPTANCE.name: (*_TOTAL, "only_challenger", "located", "by_format"),
+    FALSE_REJECTION.name: (*_TOTAL, "only_challenger"),
+}
 _SIDES: Final = {FALSE_ACCEPTANCE.name: "accepters", FALSE_REJECTION.name: "rejecters"}
 
 
@@ -141,15 +145,11 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
     for engine, name in enumerate(stored.engines):
         positions = stored.judged_positions(engine)
         walks = {kind: counted[engine, WALK, kind] for kind in ERRORS}
-        names = (*_TOTAL, "only_challenger", "located", "by_format")
-        main: dict[str, dict[str, Any]] = {
-            plural: {name: walks[kind][name] for name in names}
+        main = {
+            plural: {name: walks[kind][name] for name in _COUNTS[kind]}
+            | ({"estimate": _estimate(stored, engine, kind)} if capped else {})
             for plural, kind in MAIN_KINDS.items()
         }
-        for plural, kind in MAIN_KINDS.items() if capped else ():
-            main[plural]["estimate"] = _estimate(stored, engine, kind)
-        for name_ in ("located", "by_format"):
-            del main[FALSE_REJECTION.plural][name_]
         found[name] = {
             **stored.run.manifest["identity"]["engines"][name],
             **{name: rates.rate(engine, effects) for name, effects in COUNTED.items()},
@@ -188,7 +188,7 @@ def _by_kind(stored: StoredRun) -> Mapping[tuple[int, str, str], Mapping[str, in
         FROM verdicts WHERE kind IN $1 AND engine >= 0 GROUP BY engine, evidence, kind""",
         list(ERRORS),
     )
-    names = (*_TOTAL, "only_challenger", "located", "by_format", *CLASSES)
+    names = (*_COUNTS[FALSE_ACCEPTANCE.name], *CLASSES)
     found: dict[tuple[int, str, str], Mapping[str, int]] = {
         key: dict.fromkeys(names, 0)
         for key in product(range(len(stored.engines)), VERDICT_TABLES, ERRORS)
