@@ -106,14 +106,13 @@ def tallies(stored: StoredRun) -> list[dict[str, Any]]:
 def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:
     """Errors by one column, ``engine``, ``kind`` and ``class``, all kinds of evidence together.
 
-    Each row also has ``tokens`` (of walks), ``instances`` and ``samples`` (verdicts about them),
-    ``scaled`` (what the tokens stand for in a capped run) and ``cases``: those with any.
+    Each row also has ``tokens`` (of walks), ``instances`` and ``samples`` (verdicts about them) and
+    ``cases``: those with any.
     """
     units = {"walk": "tokens", **TEXT_TABLES}
     counts = ", ".join(f"count_if(evidence = '{one}') AS {unit}" for one, unit in units.items())
     return stored.rows(
         f"""SELECT {by}::VARCHAR AS {by}, e.name AS engine, kind, class, {counts},
-            round(coalesce(fsum(scale) FILTER (evidence = 'walk'), 0))::BIGINT AS scaled,
             count(DISTINCT case_row) AS cases
         FROM verdicts JOIN raw_engines e USING (engine) WHERE kind IN $1
         GROUP BY ALL ORDER BY cases DESC, 1, e.name, kind, class""",

@@ -38,27 +38,22 @@ from harness.analysis.statistics import (
     holm,
     is_sample,
     mcnemar,
-    ratios,
     shares,
     six_digits,
 )
 from harness.analysis.stored import WORST_FIRST, StoredRun
 from harness.verdict_kinds import (
-    ACCEPTANCES,
     COSTLY,
     EFFECTS,
     FORMAT_ONLY,
     LEAKS,
     LOSSES,
-    MAIN_KINDS,
     NOT_JSON,
     RARE,
     REAL,
-    REJECTIONS,
     SPELLING,
     TRAPS,
     UNCLEAR,
-    WRONG_BITS,
 )
 
 HEADLINE: Final[Mapping[str, Sequence[str]]] = {"loss": LOSSES, "leak": LEAKS}
@@ -69,18 +64,12 @@ COUNTED: Final[Mapping[str, Sequence[str]]] = {
     **{name: (name,) for name in (FORMAT_ONLY, NOT_JSON, UNCLEAR, SPELLING)},
 }
 """All effects that are counted by schemas."""
-KINDS_OF: Final[Mapping[str, Sequence[str]]] = {
-    "any": WRONG_BITS,
-    **dict(zip(MAIN_KINDS.values(), (ACCEPTANCES, REJECTIONS), strict=True)),
-}
-"""Kinds of bugs per million mask decisions."""
 PAIR: Final = (
     *("counted", "values", "first", "second", "schemas", "both", "only_first", "only_second"),
     *("difference", "low", "high", "p", "p_holm", "apart"),
 )
 """What is said of a pair; see `Rates.pairs`."""
 
-_MILLION: Final = 1_000_000
 EVERYDAY: Final = WORST_FIRST.index(RARE)
 """What shows an effect, as an index in `WORST_FIRST`, is everyday below this."""
 _UNTESTED: Final = dict.fromkeys(PAIR[PAIR.index("low") :])
@@ -183,41 +172,6 @@ class Rates:
         """In which schemas an engine errs where another one was judged, too."""
         mine = (self._effects["engine"] == engine) & (bits >> other & 1 == 1)
         return np.isin(np.arange(len(self.stored.cases)), self._effects["case_row"][mine])
-
-    def per_million(self, engine: int) -> dict[str, Any]:
-        """Bugs per million mask decisions of one engine, by kind, as JSON.
-
-        ``bugs`` are proven, ``scaled`` to all disputed tokens where the run was capped.
-        ``decisions`` and what follows from them are None where the run does not say how large its
-        vocabulary is.
-        """
-        positions, size = self.stored.judged_positions(engine), self.stored.size
-        judged = positions > 0
-        wrong = [self._scaled(engine, kinds) for kinds in KINDS_OF.values()]
-        parts = np.column_stack([scaled for _, scaled in wrong])[judged]
-        found = ratios(parts, positions[judged] * (size or 1), sampled=self.sampled)
-        nothing = {"value": None, "low": None, "high": None, "interval": "none"}
-        return {
-            name: {
-                "bugs": bugs,
-                "scaled": round(float(scaled[judged].sum())),
-                "decisions": None if size is None else int(positions.sum()) * size,
-                **(nothing if size is None else ratio.scaled(_MILLION)),
-            }
-            for name, (bugs, scaled), ratio in zip(KINDS_OF, wrong, found, strict=True)
-        }
-
-    def _scaled(self, engine: int, kinds: Sequence[str]) -> tuple[int, npt.NDArray[Any]]:
-        """How many bugs of walks there are, and for how many they stand in each case."""
-        found = self.stored.arrays(
-            """SELECT case_row, count(*) AS bugs, fsum(scale) AS n FROM verdicts
-            WHERE evidence = 'walk' AND class = 'bug' AND engine = $1 AND kind IN $2
-            GROUP BY case_row""",
-            *(engine, list(kinds)),
-        )
-        scaled = np.zeros(len(self.stored.cases))
-        scaled[found["case_row"]] = np.rint(found["n"])  # whole: sums do not depend on order
-        return int(found["bugs"].sum()), scaled
 
 
 def _codes(effects: Sequence[str]) -> list[int]:
