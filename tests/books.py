@@ -76,7 +76,7 @@ class Book:
         )
         return self
 
-    def dispute(self, position, accepters, rejecters, tokens, drawn=None, census=None, number=0):
+    def dispute(self, position, accepters, rejecters, tokens, drawn=None, number=0):
         self.rows.add(
             "disputes",
             case=self.name,
@@ -87,7 +87,6 @@ class Book:
             rejecters=rejecters,
             tokens=tokens,
             drawn=tokens if drawn is None else drawn,
-            census=tokens if census is None else census,
         )
         return self
 
@@ -125,7 +124,6 @@ class Book:
         engine,
         kind,
         count=1,
-        always_resolved=True,
         walk=0,
         number=0,
         first=0,
@@ -139,7 +137,6 @@ class Book:
             position=position,
             dispute=number,
             token=list(range(first, first + count)),
-            always_resolved=always_resolved,
             engine=engine,
             kind=kind,
             completion=-1,

@@ -29,7 +29,7 @@ class Page(Book):
 
 def dispute(book: Book, position: int, accepters: int, rejecters: int, tokens: int) -> None:
     """Tokens that engines dispute at a position of the walk, all resolved."""
-    whole = {"tokens": tokens, "drawn": tokens, "census": tokens}
+    whole = {"tokens": tokens, "drawn": tokens}
     sides = {"accepters": accepters, "rejecters": rejecters}
     book._add("disputes", walk=0, position=position, dispute=1, **sides, **whole)
 

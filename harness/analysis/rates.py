@@ -25,7 +25,7 @@ stands for the whole dispute. What is not proven counts as decided rightly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any, Final
 
@@ -33,21 +33,15 @@ import numpy as np
 import numpy.typing as npt
 
 from harness import verdict_kinds as kinds
-from harness.analysis.statistics import is_sample, paired, ratios, shares
+from harness.analysis.statistics import is_sample, paired, shares
 from harness.analysis.stored import WORST_FIRST, StoredRun
 
-KINDS_OF: Final[Mapping[str, Sequence[str]]] = {
-    "any": kinds.WRONG_BITS,
-    **dict(zip(kinds.MAIN_KINDS.values(), (kinds.ACCEPTANCES, kinds.REJECTIONS), strict=True)),
-}
-"""Kinds of bugs per million mask decisions."""
 PAIR: Final = (
     *("counted", "values", "first", "second", "schemas", "both", "only_first", "only_second"),
     *("difference", "low", "high", "p", "p_holm", "apart"),
 )
 """What is said of a pair; see `Rates.pairs`."""
 
-_MILLION: Final = 1_000_000
 EVERYDAY: Final = WORST_FIRST.index(kinds.RARE)
 """What shows an effect, as an index in `WORST_FIRST`, is everyday below this."""
 _VALUES: Final = {"everyday": EVERYDAY, kinds.REAL: WORST_FIRST.index(kinds.REAL) + 1}
@@ -163,38 +157,6 @@ class Rates:
         counts = (first & second, first & ~second, second & ~first)
         both, only_first, only_second = (int(one.sum()) for one in counts)
         return len(first), both, only_first, only_second
-
-    def per_million(self, engine: int) -> dict[str, Any]:
-        """Bugs per million mask decisions of one engine, by kind, as JSON.
-
-        ``bugs`` are proven, ``scaled`` to all disputed tokens where the run was capped.
-        """
-        decisions = self.stored.judged_positions(engine) * self.stored.size
-        judged = decisions > 0
-        wrong = [self._scaled(engine, names) for names in KINDS_OF.values()]
-        parts = np.column_stack([scaled for _, scaled in wrong])[judged]
-        found = ratios(parts, decisions[judged], sampled=self.sampled)
-        return {
-            name: {
-                "bugs": bugs,
-                "scaled": round(float(scaled[judged].sum())),
-                "decisions": int(decisions.sum()),
-                **ratio.scaled(_MILLION),
-            }
-            for name, (bugs, scaled), ratio in zip(KINDS_OF, wrong, found, strict=True)
-        }
-
-    def _scaled(self, engine: int, names: Sequence[str]) -> tuple[int, npt.NDArray[Any]]:
-        """How many bugs of walks there are, and for how many they stand in each case."""
-        found = self.stored.arrays(
-            """SELECT case_row, count(*) AS bugs, fsum(scale) AS n FROM verdicts
-            WHERE evidence = 'walk' AND class = 'bug' AND engine = $1 AND kind IN $2
-            GROUP BY case_row""",
-            *(engine, list(names)),
-        )
-        scaled = np.zeros(len(self.stored.cases))
-        scaled[found["case_row"]] = np.rint(found["n"])  # whole: sums do not depend on order
-        return int(found["bugs"].sum()), scaled
 
 
 def walked_bytes(stored: StoredRun) -> list[dict[str, int]]:

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -102,44 +101,6 @@ def _share(hits: int, cases: int) -> Interval:
     return Interval(hits / cases, float(low), float(high), BOOTSTRAP)
 
 
-def ratios(
-    parts: npt.NDArray[Any], wholes: npt.NDArray[Any], *, sampled: bool = True
-) -> list[Interval]:
-    """The sum of some parts in the sum of the wholes they are parts of, for each question.
-
-    `parts` have the shape ``(cases, k)``, `wholes` are positive, shape ``(cases,)``.
-    """
-    if not len(wholes):
-        return [_NOTHING] * parts.shape[1]
-    columns = np.column_stack([parts, wholes]).astype(np.float64)
-    totals = columns.sum(axis=0)
-    values = totals[:-1] / totals[-1]
-    sums = _resampled(columns)
-    low, high = np.percentile(sums[:, :-1] / sums[:, -1:], [2.5, 97.5], axis=0)
-    alike = (columns[:, :-1] * totals[-1] == totals[:-1] * columns[:, -1:]).all(axis=0)
-    return [
-        Interval(float(value), None, None, NONE)
-        if same or not sampled
-        else Interval(float(value), float(bottom), float(top), BOOTSTRAP)
-        for value, bottom, top, same in zip(values, low, high, alike, strict=True)
-    ]
-
-
-def _resampled(columns: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The columns' sums over `RESAMPLES` samples of the rows, shape ``(RESAMPLES, k)``."""
-    cases = len(columns)
-    random = np.random.default_rng(SEED)
-    step = max(1, _AT_ONCE // cases)
-    sums = []
-    for start in range(0, RESAMPLES, step):
-        many = min(step, RESAMPLES - start)
-        drawn = random.integers(cases, size=(many, cases))
-        drawn += np.arange(many)[:, None] * cases
-        times = np.bincount(drawn.ravel(), minlength=many * cases).reshape(many, cases)
-        sums.append(times @ columns)  # whole numbers: exact in any order of summing
-    return np.concatenate(sums)
-
-
 def mcnemar(only_first: int, only_second: int) -> float:
     """The exact two-sided p-value of McNemar's test, a tail of the binomial distribution."""
     many, few = only_first + only_second, min(only_first, only_second)
@@ -191,46 +152,6 @@ def mean_interval(times: dict[int, int], seed: int = SEED) -> tuple[float, float
     drawn = np.random.default_rng(seed).multinomial(count.sum(), count / count.sum(), RESAMPLES)
     low, high = np.percentile(drawn @ np.array(list(times)) / count.sum(), [2.5, 97.5])
     return float(low), float(high)
-
-
-class Estimate(NamedTuple):
-    """An estimated number of tokens with its 95% interval."""
-
-    tokens: float
-    low: float
-    high: float
-
-
-def estimate(
-    tokens: npt.NDArray[Any],
-    drawn: npt.NDArray[Any],
-    census: npt.NDArray[Any],
-    certain: int,
-    sampled: npt.NDArray[Any],
-) -> Estimate:
-    """How many verdicts of one kind resolving every disputed token would give.
-
-    Of each dispute that can give such a verdict `drawn` of the `tokens` were resolved, `census` of
-    them by right, whatever the cap; the rest is a sample, with `sampled` verdicts, shape ``(n,)``
-    each; `certain` are those about tokens that were resolved by right.
-
-    Per dispute the sampled share is scaled to the dispute's size. The interval is the normal one
-    for sampling without replacement, with one success and one failure added (Agresti and Coull, The
-    American Statistician 52, 1998), so that a sample without any finding is no certainty.
-    """
-    rest, drawn = (tokens - census).astype(np.float64), (drawn - census).astype(np.float64)
-    open_ = drawn < rest
-    found, rest, drawn = sampled[open_].astype(np.float64), rest[open_], drawn[open_]
-    share = np.divide(found, drawn, out=np.zeros_like(found), where=drawn > 0)
-    shrunk = (found + 1) / (drawn + 2)
-    correction = (rest - drawn) / np.maximum(rest - 1, 1)
-    variance = float(np.sum(rest**2 * correction * shrunk * (1 - shrunk) / np.maximum(drawn, 1)))
-    # rows by right of capped disputes and all rows of whole ones are counted, not scaled
-    value = certain + float(np.sum(rest * share))
-    proven = certain + int(sampled.sum())
-    ceiling = proven + float(np.sum(rest - drawn))
-    half = _Z95 * sqrt(variance)
-    return Estimate(value, max(proven, value - half), min(ceiling, value + half))
 
 
 def six_digits(number: float) -> float:

@@ -8,8 +8,7 @@ their rows. Words are of one enumeration, so that millions of verdicts take litt
 ``places``
     spot (a number for it), case_row, walk, number, offset, judged, place.
 ``disputes``
-    dispute_row, spot, case_row, number, accepters, rejecters, tokens, drawn, census, scale (how
-    many disputed tokens a token of the sample stands for).
+    dispute_row, spot, case_row, number, accepters, rejecters, tokens, drawn.
 ``engines``
     case_row, engine, and what became of it there.
 ``texts``
@@ -24,7 +23,7 @@ their rows. Words are of one enumeration, so that millions of verdicts take litt
     before (how many tokens were consumed), class and departure, shown_by (as an enumeration that
     orders: the worst first, those that show no effect last), by_format (false acceptances that rest
     on ``format`` alone), judged (the engines judged there, as bits: all for texts), dispute_row,
-    scale (how many verdicts it stands for in a capped run), only_challenger (whether a run without
+    only_challenger (whether a run without
     the challenger would not have it).
 """
 
@@ -82,10 +81,7 @@ class StoredRun:
     def __init__(self, run: RunDirectory, classify: Classify = by_catalogue) -> None:
         self.run = run
         self.classify = functools.cache(classify)
-        identity = run.manifest["identity"]
-        self.engines: tuple[str, ...] = tuple(identity["engines"])
-        self.size = int(identity.get("vocabulary", {}).get("size", 1))
-        """How many ids the vocabulary has."""
+        self.engines: tuple[str, ...] = tuple(run.manifest["identity"]["engines"])
 
     @cached_property
     def cases(self) -> tuple[str, ...]:
@@ -198,12 +194,11 @@ class StoredRun:
             joins = f"""LEFT JOIN places p ON p.spot = {place_number}
                 LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
             rest = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
-                v.always_resolved, CASE WHEN v.always_resolved OR d.dispute_row IS NULL THEN 1
-                ELSE d.scale END AS scale, v.only_challenger"""
+                v.only_challenger"""
         else:
             begin, place = "INSERT INTO verdicts", "v"
             joins = ""
-            rest = f"{_ALL}::UINTEGER, NULL, true, 1, false"
+            rest = f"{_ALL}::UINTEGER, NULL, false"
         words = ", ".join(
             f"coalesce({place if name == 'place' else 'v'}.{name}, '')::word AS {name}"
             for name in _WORDS
@@ -239,8 +234,7 @@ CREATE TABLE places AS SELECT {_place_number("p.walk", "p.position")} AS spot,
     FROM raw_places p JOIN cases c ON c.name = p.case;
 CREATE TABLE disputes AS SELECT d.row::INTEGER AS dispute_row,
     {_place_number("d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,
-    accepters, rejecters, tokens, drawn, census,
-    CASE WHEN drawn > census THEN (tokens - census) / (drawn - census) ELSE 1 END AS scale
+    accepters, rejecters, tokens, drawn
     FROM raw_disputes d JOIN cases c ON c.name = d.case;
 CREATE TABLE engines AS SELECT c.case_row, e.engine, r.stage, r.outcome, r.message, r.output
     FROM engine_rows r JOIN cases c ON c.name = r.case JOIN raw_engines e ON e.name = r.engine;

@@ -15,7 +15,6 @@ import numpy as np
 from harness.analysis.compile_reasons import schemas_by_backend
 from harness.analysis.matrix import matrix
 from harness.analysis.rates import Rates, walked_bytes
-from harness.analysis.statistics import estimate
 from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.timing import timings
 from harness.runs.directory import RunDirectory
@@ -39,7 +38,6 @@ _COUNTS: Final = {
     FALSE_ACCEPTANCE.name: (*_TOTAL, "only_challenger", "located", "by_format"),
     FALSE_REJECTION.name: (*_TOTAL, "only_challenger"),
 }
-_SIDES: Final = {FALSE_ACCEPTANCE.name: "accepters", FALSE_REJECTION.name: "rejecters"}
 
 
 def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, Any]:
@@ -63,16 +61,16 @@ def summarize(stored: StoredRun) -> dict[str, Any]:
         - ``version``, ``build`` (of a build at hand), ``options``, ``packages``, ``tokens_asked``,
           ``tokens_with_other_bytes``;
         - ``loss``, ``leak``, ``trap``, ``format_only``, ``not_json``, ``unclear``, ``spelling``:
-          in how many schemas (`harness.analysis.rates.Rates.rate`), and ``per_million``;
+          in how many schemas (`harness.analysis.rates.Rates.rate`);
         - ``compile``, ``failures``, ``adapter_faults`` (schemas by what is wrong); ``backends``
           (of a server's engine: how many schemas each took); ``judged`` (``cases``, ``positions``
           and, of the references of these, `harness.analysis.rates.walked_bytes`);
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
           ``by_format``: those that rest on ``format`` alone; ``only_challenger`` of both: those to
-          which the challenger alone led; ``estimate`` where the run was capped), ``other_kinds``
-          likewise by kind, ``by_class`` (tokens by kind and class), ``unresolved``,
-          ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
+          which the challenger alone led), ``other_kinds`` likewise by kind, ``by_class`` (tokens by
+          kind and class), ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands
+          behind bugs);
         - ``instances`` and ``samples``: see `_text_counts`;
         - ``timings``: see `harness.analysis.timing`, in microseconds.
     """
@@ -87,7 +85,7 @@ def summarize(stored: StoredRun) -> dict[str, Any]:
             coalesce(sum(drawn) FILTER ({_AMONG}), 0)::BIGINT AS resolved_tokens,
             coalesce(bool_or(drawn < tokens), false) AS capped FROM disputes"""
     )
-    engines = _engines(stored, rates, capped=disputes["capped"])
+    engines = _engines(stored, rates)
     return {
         "matrix": matrix(stored, rates, engines),
         "engines": engines,
@@ -122,7 +120,7 @@ def summarize(stored: StoredRun) -> dict[str, Any]:
 _AMONG: Final = "accepters <> 0 AND rejecters <> 0"
 
 
-def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]:
+def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
     """The part of a summary that is about single engines."""
     counted = _by_kind(stored)
     causes = {
@@ -147,13 +145,11 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
         walks = {kind: counted[engine, WALK, kind] for kind in ERRORS}
         main = {
             plural: {name: walks[kind][name] for name in _COUNTS[kind]}
-            | ({"estimate": _estimate(stored, engine, kind)} if capped else {})
             for plural, kind in MAIN_KINDS.items()
         }
         found[name] = {
             **stored.run.manifest["identity"]["engines"][name],
             **{name: rates.rate(engine, effects) for name, effects in COUNTED.items()},
-            "per_million": rates.per_million(engine),
             **outcomes[engine],
             "backends": backends.get(name, {}),
             "judged": {
@@ -209,26 +205,6 @@ def _grouped(
     ):
         found[row.pop("engine")].append(row)
     return found
-
-
-def _estimate(stored: StoredRun, engine: int, kind: str) -> dict[str, int]:
-    """How many tokens resolving every disputed token would give, for one engine and kind."""
-    mine = "evidence = 'walk' AND engine = $1 AND kind = $2"
-    sampled = "NOT always_resolved AND dispute_row IS NOT NULL"
-    certain = stored.one(
-        f"SELECT count(*) AS n FROM verdicts WHERE {mine} AND NOT ({sampled})", engine, kind
-    )
-    of = stored.arrays(
-        f"""SELECT tokens::BIGINT AS tokens, drawn::BIGINT AS drawn, census::BIGINT AS census,
-            coalesce(n, 0)::BIGINT AS sampled FROM disputes LEFT JOIN (
-                SELECT dispute_row, count(*) AS n FROM verdicts WHERE {mine} AND {sampled}
-                GROUP BY dispute_row) USING (dispute_row)
-        WHERE (({_SIDES[kind]} >> $1) & 1) = 1 ORDER BY dispute_row""",
-        *(engine, kind),
-    )
-    sizes = of["tokens"], of["drawn"], of["census"]
-    found = estimate(*sizes, certain["n"], of["sampled"])
-    return {name: round(value) for name, value in found._asdict().items()}
 
 
 def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:

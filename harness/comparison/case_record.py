@@ -112,7 +112,6 @@ class CaseNotes:
                 rejecters=_as_set(dispute.rejecters),
                 tokens=len(dispute.tokens),
                 drawn=len(dispute.drawn),
-                census=len(dispute.always_resolved),
             )
 
     def finish(

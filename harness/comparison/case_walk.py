@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.comparison.challenger import Challenge
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
-from harness.comparison.findings import Findings, Flaw, Status, Verdicts, charged, judge
+from harness.comparison.findings import Findings, Flaw, Status, Verdicts, charged, judge, rejections
 from harness.comparison.findings_store import ViolationWitness
 from harness.comparison.flaws import wrong_ends, wrong_steps
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
@@ -204,6 +204,7 @@ class CaseWalk:
         """Find and resolve the disputes of one position, look for other flaws, note all of it."""
         run, tools = self.run, self.run.tools
         disputes: Sequence[Dispute] = ()
+        place = place_of(state, at_end=position.at_end)
         if here.differ:
             disputes = find_disputes(
                 position.masks,
@@ -212,6 +213,8 @@ class CaseWalk:
                 tools.rules.cap,
                 (*position.path, *tools.vocabulary.eos_ids),
                 position.key,
+                None if state.mode.in_string else run.blanks,
+                place,
             )
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
         challenge = None
@@ -219,7 +222,6 @@ class CaseWalk:
             with run.notes.cost("challenge"):
                 challenge = run.challenges.at(position, state, ends=not flaws)
         further = () if challenge is None else challenge.disputes
-        place = place_of(state, at_end=position.at_end)
         run.notes.position(self.number, position, [*disputes, *further], token, canonical, place)
         if tools.resolver is None:
             return {}
@@ -262,6 +264,10 @@ class CaseWalk:
             run.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
         charged = self._charge(position, dict(enumerate(disputes)), resolution.findings)
+        for row, columns in rejections(judge(resolution.findings)).items():
+            refused = resolution.findings.tokens[columns]
+            place = place_of(state, at_end=position.at_end)
+            run.blanks.note([position.engines[row]] * len(refused), refused, place)
         failures = {**resolution.failures, **charged}
         for engine, failure in failures.items():
             run.failed(engine, failure, "resolve", self.number, position.number)

@@ -102,7 +102,7 @@ class Challenges:
         if allowed.any():
             tokens = token_ids(allowed, vocabulary.size)
             sample = draw(tokens, self.cap, vocabulary.eos_ids, f"{position.key}/allowed")
-            disputes.append(Dispute(position.engines, (), tokens, *sample))
+            disputes.append(Dispute(position.engines, (), tokens, sample))
         return Challenge(position, challenged, context, probable, disputes)
 
     def resolve(
@@ -174,7 +174,7 @@ def dispute_forbidden(
     chosen = list(probable) if cap is None else list(probable)[: cap // 2]
     always = (*position.path, *vocabulary.eos_ids, *chosen)
     sample = draw(tokens, cap, always, f"{position.key}/forbidden")
-    return Dispute((), position.engines, tokens, *sample)
+    return Dispute((), position.engines, tokens, sample)
 
 
 def probable_tokens(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,20 +21,46 @@ class Dispute:
     """The tokens that exactly `accepters` allow, of the engines judged at this position.
 
     Engines are numbers in the order of the run. `tokens` are ascending. `drawn` are those that
-    are resolved: all of them, or under a cap those that are `always_resolved` and a uniform sample
-    of the others.
+    are resolved: all of them, or under a cap a sample, with few of white space (`BlankQuota`).
     """
 
     accepters: tuple[int, ...]
     rejecters: tuple[int, ...]
     tokens: Tokens
     drawn: Tokens
-    always_resolved: Tokens
 
     @property
     def is_among_engines(self) -> bool:
         """Whether engines differ; else all of them say other than the challenger."""
         return bool(self.accepters and self.rejecters)
+
+
+_ENOUGH: Final = 4
+"""So many proven rejections of white space show what an engine does at such a place."""
+
+
+@dataclass
+class BlankQuota:
+    """How many tokens of white space between JSON's own are still resolved in a case.
+
+    To refuse one costs a spelling and no value, so a few are enough for each engine and place.
+    `blank` are the tokens that begin with white space, shape ``(size,)``.
+    """
+
+    blank: npt.NDArray[np.bool_]
+    _proven: Counter[tuple[int, str]] = field(default_factory=Counter)
+
+    def note(self, engines: Sequence[int], tokens: Tokens, place: str) -> None:
+        """Count proven rejections, each of an engine and a token."""
+        self._proven.update(
+            (engine, place)
+            for engine, blank in zip(engines, self.blank[tokens].tolist(), strict=True)
+            if blank
+        )
+
+    def left(self, engines: Sequence[int], place: str) -> int:
+        """How many more to resolve that all of some engines reject."""
+        return max(0, *(_ENOUGH - self._proven[engine, place] for engine in engines))
 
 
 def find_disputes(
@@ -42,11 +70,14 @@ def find_disputes(
     cap: int | None,
     always: Sequence[int],
     key: str,
+    quota: BlankQuota | None = None,
+    place: str = "",
 ) -> list[Dispute]:
     """Every dispute among `masks`, shape ``(len(engines), words)``, over ids below `size`.
 
     In the order of their accepters. Of each `cap` tokens are drawn (None: all), never without those
-    among `always`; the sample depends on `key` and the dispute's own engines.
+    among `always`; the sample depends on `key` and the dispute's own engines. Under a cap, tokens
+    that begin with white space have a `quota` of their own for each `place` outside strings.
     """
     differing = np.bitwise_or.reduce(masks) & ~np.bitwise_and.reduce(masks)
     if not differing.any():
@@ -58,8 +89,12 @@ def find_disputes(
             continue
         rejecters = tuple(engine for engine in engines if engine not in accepters)
         name = ",".join(map(str, accepters))
-        sample = draw(tokens, cap, always, f"{key}/{name}")
-        out.append(Dispute(accepters, rejecters, tokens, *sample))
+        parts = [(tokens, cap)]
+        if cap is not None and quota is not None:
+            blank = quota.blank[tokens]
+            parts = [(tokens[~blank], cap), (tokens[blank], quota.left(rejecters, place))]
+        drawn = [draw(some, most, always, f"{key}/{name}") for some, most in parts]
+        out.append(Dispute(accepters, rejecters, tokens, np.sort(np.concatenate(drawn))))
     return sorted(out, key=lambda dispute: dispute.accepters)
 
 
@@ -78,14 +113,14 @@ def _split(
     return parts
 
 
-def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> tuple[Tokens, Tokens]:
-    """A sample of `cap` of `tokens`, and those of it that are there by right; both ascending.
+def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> Tokens:
+    """A sample of `cap` of `tokens`, ascending.
 
     Tokens among `always` are in by right; the others are the first by a keyed hash, which is a
     uniform sample without replacement that depends on nothing but the key.
     """
     if cap is None or len(tokens) <= cap:
-        return tokens, tokens
+        return tokens
     among = np.unique(np.asarray(always, dtype=np.int32))
     at = np.minimum(np.searchsorted(tokens, among), len(tokens) - 1)
     at = at[tokens[at] == among]
@@ -93,7 +128,7 @@ def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> tu
     count = max(cap - len(at), 0)
     values = _mixed(others, keyed_index(key, 1 << 63))  # no two are the same
     first = np.argpartition(values, count - 1)[:count] if 0 < count < len(others) else slice(count)
-    return np.sort(np.concatenate([tokens[at], others[first]])), tokens[at]
+    return np.sort(np.concatenate([tokens[at], others[first]]))
 
 
 def _mixed(tokens: Tokens, salt: int) -> npt.NDArray[np.uint64]:

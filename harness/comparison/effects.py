@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from harness.engines.requests import Follow
@@ -44,10 +45,9 @@ from harness.workers import wire
 
 _BATCH: Final = 256
 """Texts in one request, which has a limit of time."""
-_SLOW_ROOM: Final = 3_000
-"""Tokens that an engine with slow masks is asked about in a case."""
-_ROOM: Final = 1_000_000
-"""Bytes of spellings that any engine is asked about in a case; what is left is unclear."""
+_ROOM, _SLOW_ROOM = 1_000_000, 12_000
+"""Bytes of spellings that an engine is asked about in a case, and one with slow masks; what is left
+is unclear."""
 _FULLY, _FEW = 48, 6
 """So many searches of a case try every spelling; the others the likeliest."""
 _MENDS: Final = 3
@@ -120,11 +120,19 @@ class CaseEffects:
     eos: int
     slow: frozenset[int]
     _pending: dict[Rejected, list[tuple[EffectColumns, int]]] = field(default_factory=dict)
+    _first: set[Rejected] = field(default_factory=set)
 
-    def add(self, rejected: Rejected, columns: EffectColumns, at: int) -> None:
-        """Gather one rejection, which is the row `at` of its columns."""
+    def add(
+        self, rejected: Rejected, columns: EffectColumns, at: int, *, is_first: bool = False
+    ) -> None:
+        """Gather one rejection, the row `at` of its columns; asked about first if it `is_first`.
+
+        Afterwards there may be no more room.
+        """
         columns.note(at, Effect(UNCLEAR))
         self._pending.setdefault(rejected, []).append((columns, at))
+        if is_first:
+            self._first.add(rejected)
 
     def decide(
         self, ask: Ask, samples: Iterable[tuple[int, bytes]], valid: Sequence[bytes]
@@ -137,12 +145,8 @@ class CaseEffects:
                 dead end to be blamed for.
         """
         inquiry = _Inquiry(self, ask, _orders(self.schema, samples))
-        asked = [one for one in self._pending if value_key(one.text)]
-        alone = {
-            one for one in asked if any(len(rows.effect) == 1 for rows, _ in self._pending[one])
-        }
-        # Whole texts first, each a row by itself: afterwards there may be no more room.
-        effects = inquiry.effects([one for one in asked if one in alone])
+        asked = [one for one in self._pending if one.text]
+        effects = inquiry.effects([one for one in asked if one in self._first])
         effects |= inquiry.effects([one for one in asked if one not in effects])
         blind = [one for one in self._pending if one not in effects]
         taken = inquiry.taken_of(sorted({one.engine for one in blind}), valid)
@@ -173,7 +177,7 @@ class _Search:
     from_start: list[_Refusal] = field(default_factory=list)
     effect: Effect | None = None
 
-    @property
+    @cached_property
     def value(self) -> tuple[int, str]:
         return self.rejected.engine, value_key(self.rejected.text)
 
@@ -191,20 +195,14 @@ class _Inquiry:
         self._case, self._ask, self._orders = case, ask, orders
         self._whole: dict[tuple[int, str], _Search] = {}
         self._faults: dict[tuple[int, _Refusal], Part] = {}
-        self._room = dict.fromkeys(case.slow, _SLOW_ROOM)
         self._written: dict[int, int] = {}
         self._taken: dict[int, dict[Way, None]] = {}
 
     def effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
-        """The effect of each rejection; those of one value at one place share it."""
-        searches: dict[Any, _Search] = {}
-        of = {}
-        for one in rejected:
-            place = _place(one.text, one.fault)
-            key = (one.engine, value_key(one.text), one.tokens, place)
-            of[one] = searches.setdefault(key, _Search(one))
-        self._search(list(searches.values()))
-        return {one: search.effect or Effect(UNCLEAR) for one, search in of.items()}
+        """The effect of each rejection."""
+        searches = [_Search(one) for one in rejected]
+        self._search(searches)
+        return {one.rejected: one.effect or Effect(UNCLEAR) for one in searches}
 
     def taken_of(self, engines: Sequence[int], texts: Sequence[bytes]) -> dict[int, bytes]:
         """Of each engine the first of some texts that it takes from the start."""
@@ -236,7 +234,8 @@ class _Inquiry:
         asked: dict[int, list[tuple[_Search, Way]]] = {}
         for one in searches:
             text, engine = one.rejected.text, one.rejected.engine
-            if self._written.get(engine, 0) >= _ROOM:
+            room = _SLOW_ROOM if engine in self._case.slow else _ROOM
+            if self._written.get(engine, 0) >= room:
                 continue
             known = {refusal.text for refusal in one.refused}
             first = list(self._taken.get(engine, ()))[:_FEW] if most > 1 else ()
@@ -252,7 +251,7 @@ class _Inquiry:
                 asked[engine], lists[engine], answers, strict=True
             ):
                 if refusal is not None:
-                    one.refused += [refusal] if refusal.tokens else []
+                    one.refused.append(refusal)
                 elif one.effect is None:
                     one.effect = Effect(SPELLING, text, len(one.refused))
                     self._taken.setdefault(engine, {})[way] = None
@@ -347,8 +346,7 @@ class _Inquiry:
     ) -> dict[int, list[_Refusal | None]]:
         """Per engine and text how it is refused; None where it is taken to its end.
 
-        Each text comes with the tokens of its beginning. An engine that fails is missing; one with
-        slow masks is asked about some, the others are refused without a token.
+        Each text comes with the tokens of its beginning. An engine that fails is missing.
         """
         tokens = {
             engine: [
@@ -357,12 +355,9 @@ class _Inquiry:
             ]
             for engine, some in lists.items()
         }
-        for engine, each in tokens.items():
-            if engine in self._room:
-                tokens[engine] = [one if self._affords(engine, one) else () for one in each]
         return {
             engine: [
-                None if one and count == len(one) else _Refusal(text, one, count)
+                None if count == len(one) else _Refusal(text, one, count)
                 for (_, text), one, count in zip(lists[engine], tokens[engine], counts, strict=True)
             ]
             for engine, counts in self._counts(tokens).items()
@@ -384,10 +379,6 @@ class _Inquiry:
                 else:
                     del counts[engine]
         return counts
-
-    def _affords(self, engine: int, tokens: Sequence[int]) -> bool:
-        self._room[engine] -= len(tokens)
-        return self._room[engine] >= 0
 
     def _size(self, tokens: Sequence[int]) -> int:
         return sum(map(self._case.sizes.__getitem__, tokens))

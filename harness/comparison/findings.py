@@ -160,6 +160,9 @@ class Findings:
         return self.evidence[int(self.evidence_number[row, column])]
 
 
+_FEW: Final = 4
+"""So many rejections of one sort at a position say what there is to say."""
+
 CODES: Final = ("", *KINDS)
 """What `Verdicts.kind` refers to."""
 _NONE, _ACCEPTED, _REJECTED, _CONTESTED, _UNRESOLVED, _NEVER_STOPS, _TOO_EARLY = map(
@@ -185,6 +188,34 @@ class Verdicts:
     accepter: npt.NDArray[np.int64]
     completion: npt.NDArray[np.int32]
     reason: Sequence[str]
+
+    def __getitem__(self, rows: npt.NDArray[Any]) -> Verdicts:
+        """Some of them, by number."""
+        return Verdicts(
+            self.row[rows],
+            self.column[rows],
+            self.token[rows],
+            self.kind[rows],
+            self.accepter[rows],
+            self.completion[rows],
+            [self.reason[row] for row in rows.tolist()],
+        )
+
+    def few_rejections(
+        self, alike: npt.NDArray[Any], first: Sequence[int]
+    ) -> npt.NDArray[np.int64]:
+        """The rows without the false rejections beyond the first `_FEW` of each sort.
+
+        Of those whose columns of `alike`, ``(k, v)``, are the same, tokens among `first` go before
+        others, and low ids before high ones.
+        """
+        rejected = np.flatnonzero(self.kind == _REJECTED)
+        _, sort = np.unique(alike[:, rejected], axis=1, return_inverse=True)
+        token, sort = self.token[rejected], sort.ravel()
+        order = np.lexsort((token, ~np.isin(token, first), sort))
+        begins = np.searchsorted(sort[order], sort[order])
+        surplus = rejected[order[np.arange(len(order)) - begins >= _FEW]]
+        return np.delete(np.arange(len(self.row)), surplus)
 
     def of_entry(self, values: npt.NDArray[Any], otherwise: int) -> npt.NDArray[Any]:
         """What an array of the findings, shape ``(e, n)``, has of each; of flaws `otherwise`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,11 @@ _WITH_EFFECT = (*ACCEPTANCES, *REJECTIONS, DEAD_END)
 
 
 class VerdictNotes:
-    """Writes the verdicts of one case; without `facts` nothing is said of the texts."""
+    """Writes the verdicts of one case; without `facts` nothing is said of the texts.
+
+    If it `thins`, few rejections of one sort are kept at each position: those whose refused bytes
+    are of one `_SORT` and of which there is the same to say.
+    """
 
     def __init__(
         self,
@@ -56,8 +60,11 @@ class VerdictNotes:
         schema: Any,
         facts: TextFacts | None = None,
         effects: CaseEffects | None = None,
+        *,
+        thins: bool = False,
     ) -> None:
         self.rows = rows
+        self._thins = thins
         self._effects = effects
         self._facts = facts
         self.attribution = Attribution(schema)
@@ -82,19 +89,26 @@ class VerdictNotes:
         """
         if not len(found.row):
             return
+        refused_at = found.of_entry(findings.refused_at, -1)
+        categories, places_, keywords, governing = self._attributed(
+            position, found.token, refused_at
+        )
+        if self._thins:
+            alike = np.stack(
+                [found.row, categories.codes, governing, self._sorts(found.token, refused_at)]
+            )
+            kept = found.few_rejections(alike, position.path)
+            found, refused_at, governing = found[kept], refused_at[kept], governing[kept]
+            categories, places_ = categories[kept], places_[kept]
         tokens, accepter, completion = found.token, found.accepter, found.completion
         kind = Words(found.kind, CODES)
-        refused_at = found.of_entry(findings.refused_at, -1)
         ruled = found.of_entry(findings.evidence_number, 0)
         located = np.where(found.of_entry(findings.elsewhere, 0), 0, 1).astype(np.int8)
         located[(found.kind != CODES.index(FALSE_ACCEPTANCE.name)) | (found.column < 0)] = -1
         # the row after the last token's is of tokens that nobody disputes
         places = np.searchsorted(findings.tokens, tokens)
         places[~np.isin(tokens, findings.tokens)] = len(findings.tokens)
-        of_token, always_resolved = _of_disputes(findings.tokens, disputes)
-        dispute = of_token[places]
-
-        categories, places_, keywords, governing = self._attributed(position, tokens, refused_at)
+        dispute = _of_disputes(findings.tokens, disputes)[places]
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
         reasons: list[GoverningKeyword | Ruling] = [*keywords, *evidence]
@@ -129,7 +143,6 @@ class VerdictNotes:
             token=tokens,
             refused_at=refused_at,
             place=places_,
-            always_resolved=always_resolved[places],
             engine=Words(found.row + 1, names),
             kind=kind,
             reason=_coded(found.reason),
@@ -165,9 +178,13 @@ class VerdictNotes:
         text: Callable[[int], bytes],
         rejected: Callable[[int], Rejected],
         *,
+        is_fed: bool = False,
         own: bool = False,
     ) -> Mapping[str, Sequence[Any]]:
-        """The columns that are about the whole text of each verdict, `own` if it is the case's."""
+        """The columns that are about the whole text of each verdict.
+
+        Whether it `is_fed` as a whole, and is the case's `own`.
+        """
         effects, shown_by = EffectColumns(len(kinds)), [""] * len(kinds)
         alone, spellings = [False] * len(kinds), [""] * len(kinds)
         if self._facts is not None and self._effects is not None:
@@ -179,7 +196,7 @@ class VerdictNotes:
                     effect = effect_of_acceptance(kind, explained[at], format_alone=alone[at])
                     effects.note(at, effect)
                 elif kind in _WITH_EFFECT:
-                    self._effects.add(rejected(at), effects, at)
+                    self._effects.add(rejected(at), effects, at, is_first=is_fed)
         about = {"format_alone": alone, "number_spelling": spellings, "shown_by": shown_by}
         return {**about, **vars(effects)}
 
@@ -222,6 +239,14 @@ class VerdictNotes:
             list(distinct),
             which[of_piece],
         )
+
+    def _sorts(
+        self, tokens: npt.NDArray[np.int32], refused_at: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.uint8]:
+        """The sort of each token's refused byte, of its first where that is not known."""
+        pairs = zip(tokens.tolist(), refused_at.tolist(), strict=True)
+        texts = ((self._vocabulary.tokens[token], max(at, 0)) for token, at in pairs)
+        return _SORT[[text[at] if at < len(text) else 0 for text, at in texts]]
 
     def texts(
         self, evidence: str, fed: Mapping[int, FedText], **more: Sequence[str] | Sequence[int]
@@ -292,6 +317,7 @@ class VerdictNotes:
                 [ruling.reason],
                 lambda _: one.text,
                 lambda _: rejected,
+                is_fed=True,
                 own=evidence == INSTANCE and one.label != GENERATED,
             ),
         )
@@ -353,6 +379,11 @@ class VerdictNotes:
         return stored[numbers]
 
 
+_SORT: Final = np.arange(256, dtype=np.uint8)
+"""By byte: letters, digits and what is beyond ASCII are of one sort each."""
+for _alike in (range(65, 91), range(97, 123), range(48, 58), range(128, 256)):
+    _SORT[_alike] = _alike[0]
+
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{0,4}|.)?", re.DOTALL)
 
 
@@ -384,14 +415,9 @@ def _only_challenger(
     return np.asarray(np.isin(dispute, by_all) | alone)
 
 
-def _of_disputes(
-    tokens: Tokens, disputes: Mapping[int, Dispute]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The dispute of each token, and whether the token was not sampled; a row more for others."""
+def _of_disputes(tokens: Tokens, disputes: Mapping[int, Dispute]) -> npt.NDArray[np.int64]:
+    """The dispute of each token, -1 for others, of which there is a row more."""
     of_token = np.full(len(tokens) + 1, -1, dtype=np.int64)
-    always_resolved = np.zeros(len(tokens) + 1, dtype=np.bool_)
-    always_resolved[-1] = True
     for number, dispute in disputes.items():
         of_token[np.searchsorted(tokens, dispute.drawn)] = number
-        always_resolved[np.searchsorted(tokens, dispute.always_resolved)] = True
-    return of_token, always_resolved
+    return of_token

@@ -113,6 +113,11 @@ class Vocabulary:
         return np.where(self.special, -1, first).astype(np.int16)
 
     @cached_property
+    def blank(self) -> npt.NDArray[np.bool_]:
+        """The tokens that begin with JSON's white space, shape ``(size,)``."""
+        return np.array([one[:1] in (b" ", b"\t", b"\n", b"\r") for one in self.tokens])
+
+    @cached_property
     def tokens(self) -> list[bytes]:
         """The bytes of every id, by id. Do not change the list."""
         ends = self.offsets.tolist()

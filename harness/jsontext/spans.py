@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from harness.jsontext.strict_json import STRING, JsonError, parse, utf8
@@ -159,8 +160,9 @@ class Entry(NamedTuple):
         return self.begin if self.key is self.value else self.key.last
 
 
+@lru_cache(1 << 8)
 def root_of(text: bytes) -> ValueSpan:
-    """The value of `text`, which must be JSON."""
+    """The value of `text`, which must be JSON; what was read of it is kept for a while."""
     blank = _BLANK.match(text)
     assert blank is not None
     return ValueSpan(text, blank.end(), len(text.rstrip(b" \t\n\r")), {})

@@ -103,8 +103,7 @@ def usual_spellings(
         _LAYOUTS,
         orders,
     ]
-    every = product(*(range(len(one)) for one in forms))
-    for way in chain(first, sorted(every, key=lambda way: sum(at > 0 for at in way))):
+    for way in chain(first, _ways(*map(len, forms))):
         numbers, ascii_, layout, order = (
             form[at if at < len(form) else 0] for form, at in zip(forms, way, strict=True)
         )
@@ -113,6 +112,12 @@ def usual_spellings(
         if len(found) == most:
             break
     return found
+
+
+@lru_cache
+def _ways(*counts: int) -> Sequence[Way]:
+    """Every way to choose among so many forms, the usual ones first."""
+    return sorted(product(*map(range, counts)), key=lambda way: sum(at > 0 for at in way))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -200,7 +200,7 @@ def timings(summary: Summary) -> Table:
 
 
 def _rates(summary: Summary) -> Table:
-    """Schemas by what is wrong with values, and wrong bits of masks: rates for programs."""
+    """Schemas by what is wrong with values: rates for programs."""
     rows = []
     counts = ("schemas", *WORST_FIRST, "declared")
     for name, one in summary["engines"].items():
@@ -209,14 +209,10 @@ def _rates(summary: Summary) -> Table:
             real = {f"real_{key}": rate["real_share"][key] for key in _RATIO[:3]}
             row = {"engine": name, "measure": measure, "found": rate["schemas"], "of": rate["of"]}
             rows.append({**row, **{key: rate[key] for key in counts}, **rate["share"], **real})
-        for kind, rate in one["per_million"].items():
-            row = {"engine": name, "measure": f"per_million_{kind}", "found": rate["bugs"]}
-            row |= {"of": rate["decisions"], "scaled": rate["scaled"]}
-            rows.append({**row, **{key: rate[key] for key in _RATIO}})
     of_real = tuple(f"real_{key}" for key in _RATIO[:3])
-    columns = ("engine", "measure", "found", "of", *counts[1:], *_RATIO, *of_real, "scaled")
+    columns = ("engine", "measure", "found", "of", *counts[1:], *_RATIO, *of_real)
     filled = [{**dict.fromkeys(columns), **row} for row in rows]
-    return Table.of("Rates: shares of schemas, bugs per million mask decisions", columns, filled)
+    return Table.of("Rates: shares of schemas", columns, filled)
 
 
 def pairs(summary: Summary) -> Table:

@@ -63,8 +63,6 @@ def _tables(summary: Summary) -> Iterator[Table]:
     errors = tables.errors(summary)
     shown = tuple(row for row in errors.rows if row["evidence"] in {WALK, *tested})
     yield replace(errors, rows=shown)
-    if any("estimate" in engine[FALSE_ACCEPTANCE.plural] for engine in engines.values()):
-        yield _estimates(engines)
     yield tables.compilation(summary)
     if any(engine["timings"]["time_to_first_mask"]["n"] for engine in engines.values()):
         yield _timings(summary)
@@ -112,30 +110,6 @@ def three_digits(number: float) -> str:
     if not number or number >= 100:
         return f"{number:,.0f}"
     return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
-
-
-def _estimates(engines: Summary) -> Table:
-    rows = [
-        {"engine": name, **{kind: _estimate(engine[kind]["estimate"]) for kind in MAIN_KINDS}}
-        for name, engine in engines.items()
-    ]
-    title = "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)"
-    return Table.of(title, [tables.ENGINE, *_numbers(*MAIN_KINDS)], rows)
-
-
-def _estimate(estimate: Mapping[str, int]) -> str:
-    if estimate["low"] == estimate["high"]:
-        return f"{estimate['tokens']:,}"
-    return f"{_short(estimate['tokens'])} ({_short(estimate['low'])}-{_short(estimate['high'])})"
-
-
-def _short(number: int) -> str:
-    """Three digits of a large number."""
-    for unit, size in (("M", 1_000_000), ("k", 1_000)):
-        if number >= 10 * size:
-            digits = 0 if number >= 100 * size else 1
-            return f"{number / size:,.{digits}f}{unit}"
-    return f"{number:,}"
 
 
 def _timings(summary: Summary) -> Table:
@@ -212,10 +186,7 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
         f" ({summary['resolved_tokens']:,} resolved){seconds}"
     )
     if summary["capped"]:
-        yield (
-            "  capped: counts are of the tokens that were resolved, a sample; rates are scaled"
-            " (--cap none resolves all)"
-        )
+        yield "  capped: tokens were resolved by a sample, few of one sort (--cap none: all)"
     if summary["not_compared"]:
         yield f"not compared: {tables.listed(summary['not_compared'])}"
     if summary["not_compared"].get("not_compiled_by_all"):

@@ -38,7 +38,7 @@ from harness.runs.tables import MAX_RUN_SIZE, SCHEMAS, Rows
 MANIFEST = "run.json"
 SESSIONS = "sessions.jsonl"
 """A line for every time that the run was begun or gone on with."""
-FORMAT = 9
+FORMAT = 10
 PARTS = "parts"
 SUMS = "part.json"
 _PART = re.compile(r"[0-9]{6,}")

@@ -55,11 +55,11 @@ _TYPES: Mapping[str, pa.DataType] = {
         (pa.string(), "family status message signal output"),
         (pa.large_string(), "schema"),
         (pa.binary(), "text spelling"),
-        (pa.bool_(), "generated located format_alone always_resolved"),
+        (pa.bool_(), "generated located format_alone"),
         (pa.bool_(), "only_challenger"),
         (pa.uint32(), "judged accepters rejecters writers"),
         (pa.int32(), "walks positions walk position offset token canonical dispute"),
-        (pa.int32(), "disputed_tokens drawn census completion refused_at consumed instance"),
+        (pa.int32(), "disputed_tokens drawn completion refused_at consumed instance"),
         (pa.int32(), "sample allowed spellings_asked"),
         (pa.int64(), "mask_ns consume_ns"),
         (pa.float64(), "seconds"),
@@ -97,12 +97,10 @@ SCHEMAS: Mapping[str, pa.Schema] = {
         outcome=pa.string(),
     ),
     "positions": _schema(f"{_PLACE} offset token canonical place judged disputed_tokens"),
-    "disputes": _schema(
-        f"{_PLACE} dispute accepters rejecters tokens drawn census", tokens=pa.int32()
-    ),
+    "disputes": _schema(f"{_PLACE} dispute accepters rejecters tokens drawn", tokens=pa.int32()),
     "completions": _schema("case completion origin text tokens"),
     "verdicts": _schema(
-        f"{_PLACE} dispute token refused_at place always_resolved engine kind reason accepter"
+        f"{_PLACE} dispute token refused_at place engine kind reason accepter"
         f" completion only_challenger {_ATTRIBUTION}"
     ),
     "instances": _schema(f"case instance {_FED}", canonical=pa.bool_()),

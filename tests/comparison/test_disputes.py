@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.comparison.disputes import draw, find_disputes
+from harness.comparison.disputes import BlankQuota, draw, find_disputes
 from harness.protocol import set_bits
 
 SIZE = 70
@@ -25,11 +25,10 @@ def found(masks, engines=None, cap=None, always=(), key="key", size=SIZE):
 
 
 def drawn(ids, cap, always=(), key="key"):
-    tokens, always_resolved = draw(np.array(sorted(ids), dtype=np.int32), cap, always, key)
-    assert tokens.dtype == always_resolved.dtype == np.int32
-    assert set(always_resolved.tolist()) <= set(tokens.tolist())
+    tokens = draw(np.array(sorted(ids), dtype=np.int32), cap, always, key)
+    assert tokens.dtype == np.int32
     assert tokens.tolist() == sorted(set(tokens.tolist()))
-    return set(tokens.tolist()), len(always_resolved)
+    return set(tokens.tolist())
 
 
 class TestDisputes:
@@ -80,9 +79,7 @@ class TestCaps:
 
     def test_what_is_on_the_path_is_never_left_out(self):
         for one in found(self.MASKS, cap=4, always=(1, 2, 4, 6, 99)):
-            always_resolved = {1, 2, 4, 6} & set(one.tokens.tolist())
-            assert always_resolved <= set(one.drawn.tolist())
-            assert set(one.always_resolved.tolist()) == always_resolved
+            assert {1, 2, 4, 6} & set(one.tokens.tolist()) <= set(one.drawn.tolist())
 
     def test_what_other_engines_there_are_in_the_run_does_not_change_a_sample(self):
         masks = [{*range(60)}, set()]
@@ -98,33 +95,62 @@ class TestCaps:
         assert one.drawn.tolist() != other.drawn.tolist()
 
 
+class TestWhiteSpace:
+    """Tokens 0 to 19 begin with white space; engine 1 rejects all tokens."""
+
+    MASKS = ({*range(60)}, set())
+
+    def quota(self, proven=0, place="after value"):
+        quota = BlankQuota(np.arange(SIZE) < 20)
+        quota.note([1] * proven, np.arange(proven, dtype=np.int32), place)
+        return quota
+
+    def blanks(self, quota, cap=30, always=()):
+        stacked = np.array([set_bits(ids, WORDS) for ids in self.MASKS], dtype=np.uint32)
+        (one,) = find_disputes(
+            stacked, [0, 1], SIZE, cap, always, "key", quota, place="after value"
+        )
+        assert len(one.drawn) == len(set(one.drawn.tolist()))
+        return sum(token < 20 for token in one.drawn.tolist()), len(one.drawn)
+
+    def test_is_resolved_a_few_times_for_each_engine_and_place(self):
+        assert self.blanks(self.quota()) == (4, 34)
+        assert self.blanks(self.quota(proven=3)) == (1, 31)
+        assert self.blanks(self.quota(proven=9)) == (0, 30)
+        assert self.blanks(self.quota(proven=9, place="start of key")) == (4, 34)
+
+    def test_on_the_path_it_is_never_left_out(self):
+        assert self.blanks(self.quota(proven=9), always=(7,)) == (1, 31)
+
+    def test_is_resolved_as_all_else_without_a_cap(self):
+        assert self.blanks(self.quota(proven=9), cap=None) == (20, 60)
+
+
 class TestDrawing:
     @given(IDS, st.none() | st.integers(1, 70), IDS, st.text(max_size=5))
     def test_a_sample(self, ids, cap, always, key):
-        sample, census = drawn(ids, cap, tuple(always), key)
+        sample = drawn(ids, cap, tuple(always), key)
         assert sample <= ids
         if cap is None or len(ids) <= cap:
             assert sample == ids
-            assert census == len(ids)
         else:
             assert ids & always <= sample
-            assert census == len(ids & always)
-            assert len(sample) == max(cap, census)
+            assert len(sample) == max(cap, len(ids & always))
 
     def test_a_sample_is_the_same_on_every_machine(self):
-        sample, census = drawn(range(1000), 8, (5,), "0/case/0/3/0,1")
-        assert (sample, census) == ({5, 151, 394, 416, 765, 790, 906, 926}, 1)
+        sample = drawn(range(1000), 8, (5,), "0/case/0/3/0,1")
+        assert sample == {5, 151, 394, 416, 765, 790, 906, 926}
 
     @given(IDS, st.integers(1, 30), st.integers(1, 30))
     def test_a_smaller_sample_is_part_of_a_larger_one(self, ids, one, other):
-        small, large = (drawn(ids, cap)[0] for cap in sorted((one, other)))
+        small, large = (drawn(ids, cap) for cap in sorted((one, other)))
         assert small <= large
 
     @given(st.sets(st.integers(0, 999), min_size=20, max_size=60), st.integers(0, 999))
     def test_a_token_that_is_not_drawn_changes_nothing(self, ids, more):
         """What makes the sample comparable between two versions of an engine."""
-        sample, _ = drawn(ids, 10)
-        after, _ = drawn(ids | {more}, 10)
+        sample = drawn(ids, 10)
+        after = drawn(ids | {more}, 10)
         assert len(after - sample) <= 1
         assert after <= sample | {more}
 
@@ -132,7 +158,7 @@ class TestDrawing:
     def test_every_other_token_has_the_same_chance(self, always):
         """4000 samples of 20 of 100 tokens: 800 expected, five standard deviations are 127."""
         counts = Counter(
-            token for key in range(4000) for token in drawn(range(100), 20, always, str(key))[0]
+            token for key in range(4000) for token in drawn(range(100), 20, always, str(key))
         )
         others = [token for token in range(100) if token not in always]
         expected = 4000 * (20 - len(always)) / len(others)
@@ -143,7 +169,7 @@ class TestDrawing:
         """Neighbours, and tokens that differ in one bit, are not drawn together more often."""
         together = Counter()
         for key in range(4000):
-            sample, _ = drawn(range(100), 20, (), str(key))
+            sample = drawn(range(100), 20, (), str(key))
             together.update(step for step in (1, 2, 32, 64) if 3 in sample and 3 + step in sample)
         expected = 4000 * (20 * 19) / (100 * 99)
         assert all(abs(together[step] - expected) < 62 for step in (1, 2, 32, 64))

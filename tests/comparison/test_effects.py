@@ -81,6 +81,6 @@ def test_an_engine_shows_the_order_in_which_it_writes():
 
 
 def test_where_nothing_was_asked_nothing_is_lost():
-    text = json.dumps({"a": "x" * 3_000})
+    text = json.dumps({"a": "x" * 13_000})
     assert effect(['{"a": 1}'], text, 6)[0] == "lost_value"
     assert effect(['{"a": 1}'], text, 6, slow=True) == ("unclear", "", 0)

@@ -230,3 +230,23 @@ class TestWords:
 
     def test_every_status_is_in_the_table_of_this_test(self):
         assert set(BY_ACCEPTER) == set(Status)
+
+
+class TestFewRejections:
+    def kept(self, sorts, first=()):
+        """Of the rejections of one engine, a token for each of `sorts`, and of one acceptance."""
+        tokens = np.arange(len(sorts) + 1, dtype=np.int32)
+        findings = Findings.empty(
+            (0, 1), tokens, np.array([[True] * len(tokens), [False] * len(tokens)])
+        )
+        findings.status[0] = [*[Status.VALID] * len(sorts), Status.INVALID]
+        found = judge(findings)
+        alike = np.array([[*sorts, sorts[0]]])
+        return found[found.few_rejections(alike, first)].token.tolist()
+
+    def test_of_one_sort_the_first_four_are_kept_and_all_that_is_no_rejection(self):
+        assert self.kept([7] * 6) == [0, 1, 2, 3, 6]
+        assert self.kept([7, 8, 7, 8, 7, 8, 7, 8, 7, 7]) == [*range(9), 10]
+
+    def test_those_on_the_path_come_first(self):
+        assert self.kept([7] * 6, first=(5,)) == [0, 1, 2, 5, 6]

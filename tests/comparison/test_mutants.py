@@ -166,8 +166,8 @@ def drawn_by_place(draw):
     def drawn(tokens, cap, always, key):
         if cap is None or len(tokens) <= cap:
             return draw(tokens, cap, always, key)
-        places, _ = draw(np.arange(len(tokens), dtype=np.int32), cap, (), f"{key}/{len(tokens)}")
-        return tokens[places], tokens[:0]
+        places = draw(np.arange(len(tokens), dtype=np.int32), cap, (), f"{key}/{len(tokens)}")
+        return tokens[places]
 
     return drawn
 

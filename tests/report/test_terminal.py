@@ -142,17 +142,17 @@ class TestSummary:
         assert "made of schemas" not in text(stored(book()))
 
     def test_says_where_a_run_was_capped(self, stored):
-        capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
-        assert "  capped: counts are of the tokens that were resolved" in text(stored(capped))
+        capped = book().dispute(0, A, B | C, tokens=100, drawn=20)
+        assert "  capped: tokens were resolved by a sample" in text(stored(capped))
         assert "capped" not in text(stored(book().dispute(0, A, B | C, tokens=20)))
 
     def test_names_engines_with_their_options(self, stored):
         """Rich would take the brackets for markup."""
         name = "b[c=1]"
-        capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
+        capped = book().dispute(0, A, B | C, tokens=100, drawn=20)
         capped.rows.replace("engines", engine=["a"] * capped.rows.count("engines"))
         printed = text(stored(capped, engines={"a": {"version": "1"}, name: {"version": "2"}}))
-        tables = ("headline", "in short", *["pairs"] * 4, "errors", "Estimates", "compilation")
+        tables = ("headline", "in short", *["pairs"] * 4, "errors", "compilation")
         assert sum(name in line for line in printed.splitlines()) == len(tables)
 
     @pytest.mark.parametrize("width", [60, 80, 100])

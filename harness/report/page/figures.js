@@ -49,7 +49,7 @@ function matrix() {
   fill('matrix', el('div', { class: 'scroll' }, el('table', { class: 'matrix cards', 'aria-label': 'What each engine gets wrong' }, el('thead', {}, el('tr', {}, head)), el('tbody', {}, body))));
   const { summary } = DATA;
   const tokens = `On ${plural(summary.positions, 'position')} ${plural(summary.disputed_tokens, 'token')} ${summary.disputed_tokens === 1 ? 'was' : 'were'} disputed. `;
-  const capped = summary.capped ? [`A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved. Counts are of those; rates take the sample of each dispute for the whole of it; `, el('a', { href: '#left-out' }, 'estimates with intervals stand further below'), '.'] : [];
+  const capped = summary.capped ? [`A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved, few of one sort.`] : [];
   fill('note-matrix', 'A value is lost where the engine takes none of its usual spellings, and leaked where it lets an invalid one through. What an engine documents or warns of counts, and is named. What is not proven counts for nobody. ', tokens, capped);
 }
 
@@ -57,12 +57,6 @@ const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.v
 
 function inNumbers() {
   given('pairs', 'cards');
-  const bits = (kind) => (name) => ratio(engineOf(name).per_million[kind], digits);
-  fill('table-bits', table([
-    ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
-    ['let through', bits('false_acceptance')], ['forbidden', bits('false_rejection')], ['either', bits('any')],
-  ], ENGINES, 'Wrong bits of masks', 'cards'));
-  byId('note-bits').textContent = `Bugs of a million mask bits; a bit is one token at one position of a walk, and a few schemas hold most of the wrong ones.${DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : ''}`;
 }
 
 function answersSection() {
@@ -213,12 +207,6 @@ function leftOut() {
     ['engine', (name) => name, { h: true }], ['unresolved', (name) => named(engineOf(name).unresolved)],
     ['contested', (name) => named(engineOf(name).contested_by)],
   ], ENGINES, 'Unresolved and contested', 'cards'), el('p', { class: 'note' }, 'Unresolved: no completion came to an end. Contested: the validators differ, or the specification leaves it open.'));
-  if (summary.capped) {
-    const shown = (one) => one ? [short(one.tokens), el('small', {}, one.low === one.high ? '' : `${short(one.low)}–${short(one.high)}`)] : '–';
-    parts.push(el('h3', {}, 'Estimates for all disputed tokens'), table([
-      ['engine', (name) => name, { h: true }], ['false acceptances', (name) => shown(engineOf(name).false_acceptances.estimate), { n: true }], ['false rejections', (name) => shown(engineOf(name).false_rejections.estimate), { n: true }],
-    ], ENGINES, 'Estimates', 'cards'), el('p', { class: 'note' }, 'Scaled from the sample that the cap left in each dispute, with 95% intervals; bugs, warned of and departures together, where rates are of bugs alone. Estimated, not proven.'));
-  }
   const case_statuses = DATA.case_statuses.filter((row) => row.status !== 'walked');
   parts.push(el('h3', {}, 'Schemas that were not compared'));
   if (case_statuses.length) {
