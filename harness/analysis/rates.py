@@ -17,10 +17,6 @@ An engine was judged on a schema if it was judged at a position of a walk, or by
 engines in pairs, what the other one was not judged on does not count: who goes on where others gave
 up is not worse for what is found there. What the challenger alone led to is left out of pairs: it
 convicts all engines of a position or the last one.
-
-Bugs per million mask decisions are counted besides: a mask decision is one bit of the engine's mask
-at one position of a walk at which it was judged. Where a run was capped, the sample of a dispute
-stands for the whole dispute. What is not proven counts as decided rightly.
 """
 
 from __future__ import annotations
