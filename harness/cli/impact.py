@@ -19,9 +19,7 @@ from harness.render.terminal import print_lines, print_table
 from harness.verdict_kinds import LOST_VALUE, SPELLING, TRAP, UNCLEAR
 
 if TYPE_CHECKING:
-    from harness.analysis.statistics import Interval
     from harness.impact.answers import ImpactRun
-    from harness.impact.summary import Accuracy, CostSummary, EngineImpact
 
 _COSTS = {
     LOST_VALUE: "values lost",
@@ -82,61 +80,61 @@ def _run(task: str, data: Path | None, request: ImpactRequest, json: Json) -> No
 
 
 def _print(run: ImpactRun, *, as_json: bool) -> None:
-    from harness.impact import summary
+    from harness.impact.summary import summarize
 
-    engines, answers = summary.summarize(run), summary.accuracy(run)
+    summary = summarize(run)
     if as_json:
-        print_json(summary.as_json(run, engines, answers))
+        print_json(summary)
         return
-    print_table(_answers(run, engines, answers))
-    print_lines(_comparison(answers))
+    engines: Mapping[str, Mapping[str, Any]] = summary["engines"]
+    print_table(_answers(summary["task"], engines))
+    print_lines(_comparison(summary))
     print_table(_masks(engines))
     print_table(_times(engines))
     for name, engine in engines.items():
-        for what, counts in (("bug", engine.bugs), ("departure", engine.departures)):
+        for what in ("bug", "departure"):
             print_lines(
                 f"{name}: {steps} steps, {effect.replace('_', ' ')}, {what} {id_}"
-                for effect, some in counts.items()
+                for effect, some in engine[f"{what}s"].items()
                 for id_, steps in some.items()
             )
 
 
-def _comparison(answers: Accuracy) -> Iterator[str]:
+def _comparison(summary: Mapping[str, Any]) -> Iterator[str]:
     """Who is better, and what the placements of an instruction do."""
-    yield from (pair.verdict for pair in answers.pairs)
-    if answers.unanswerable:
+    yield from (pair["verdict"] for pair in summary["pairs"])
+    if summary["unanswerable"]:
         yield (
-            f"left out of these: {answers.unanswerable} items that no text which keeps their"
+            f"left out of these: {summary['unanswerable']} items that no text which keeps their"
             " schema answers rightly"
         )
-    for name, placed in answers.placements.items():
-        shares = ", ".join(f"{place} {_share(share)}" for place, share in placed.accuracy.items())
-        yield f"{name}, {placed.groups} questions: {shares}"
-        for effect in placed.effects:
-            yield f"  {effect.name}: {effect.value:+.1%}, {effect.verdict}"
+    for name, placed in summary["placements"].items():
+        shares = (f"{place} {_share(share)}" for place, share in placed["accuracy"].items())
+        yield f"{name}, {placed['groups']} questions: {', '.join(shares)}"
+        for effect in placed["effects"]:
+            yield f"  {effect['name']}: {effect['value']:+.1%}, {effect['verdict']}"
 
 
-def _share(share: Interval) -> str:
-    if share.value is None:
+def _share(share: Mapping[str, Any]) -> str:
+    if share["value"] is None:
         return ""
-    if share.low is None or share.high is None:
-        return f"{share.value:.1%}"
-    return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"
+    if share["low"] is None or share["high"] is None:
+        return f"{share['value']:.1%}"
+    return f"{share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
 
 
-def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy) -> Table:
-    task = run.manifest["identity"]["task"]
+def _answers(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = ("engine", "asked", "answered", "parsed", "right", "share", "others")
     rows = []
     for name, engine in engines.items():
-        rest = {what: count for what, count in engine.outcomes.items() if what != "answered"}
+        rest = {what: count for what, count in engine["outcomes"].items() if what != "answered"}
         others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
-        numbers = (engine.items, engine.answered, engine.parsed, engine.correct)
-        rows.append((name, *numbers, _share(answers.shares[name]), others))
+        numbers = (engine[key] for key in ("items", "answered", "parsed", "correct"))
+        rows.append((name, *numbers, _share(engine["share"]), others))
     return _table(f"answers to {task['name']}, {task['items']} items", columns, rows)
 
 
-def _masks(engines: Mapping[str, EngineImpact]) -> Table:
+def _masks(engines: Mapping[str, Mapping[str, Any]]) -> Table:
     from harness.impact.answers import UNCONSTRAINED
 
     columns = ("engine", "tokens", "overruled", *_COSTS.values(), "rightly", "open")
@@ -144,32 +142,31 @@ def _masks(engines: Mapping[str, EngineImpact]) -> Table:
     rows = []
     for name, engine in engines.items():
         if name != UNCONSTRAINED:
-            costs = (engine.effects.get(effect, 0) for effect in _COSTS)
-            rest = (engine.rulings[word] for word in ("right", "open"))
-            masses = (engine.removed, engine.proven_mass, engine.losing_mass)
-            shown = (f"{share:.3%}" for share in masses)
-            rows.append((name, engine.tokens, engine.overruled, *costs, *rest, *shown))
+            costs = (engine["effects"].get(effect, 0) for effect in _COSTS)
+            rest = (engine["rulings"][word] for word in ("right", "open"))
+            masses = (f"{engine[key]:.3%}" for key in ("removed", "proven_mass", "losing_mass"))
+            rows.append((name, engine["tokens"], engine["overruled"], *costs, *rest, *masses))
     return _table("what masks took from the model", (*columns, *mass), rows)
 
 
-def _times(engines: Mapping[str, EngineImpact]) -> Table:
+def _times(engines: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = ("engine", "schemas, bytes", "first mask ms", "mask ms", "model ms", "texts a step")
     rows = []
     for name, engine in engines.items():
-        rows.append((name, "all", *_cells(engine.cost)))
+        rows.append((name, "all", *_cells(engine["cost"])))
         rows += (
-            ("", f"{half.smallest:,} to {half.largest:,}", *_cells(half.cost))
-            for half in engine.by_size
+            ("", f"{half['smallest']:,} to {half['largest']:,}", *_cells(half["cost"]))
+            for half in engine["by_size"]
         )
     return _table("time per token", (*columns, "overhead", "whole answer"), rows)
 
 
-def _cells(cost: CostSummary) -> list[str]:
+def _cells(cost: Mapping[str, float | None]) -> list[str]:
     forms = {"compile": "{:.1f}", "mask": "{:.3f}", "model": "{:.2f}", "texts": "{:.1f}"}
     forms |= {"overhead": "{:+.1f}%", "whole": "{:+.1f}%"}
-    numbers = {name: getattr(cost, name) for name in forms}
     return [
-        "" if number is None else forms[name].format(number) for name, number in numbers.items()
+        "" if (number := cost[name]) is None else form.format(number)
+        for name, form in forms.items()
     ]
 
 
