@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.shrink import Shrinker
-from harness.errors import MaskcourtError, RunDirectoryError
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.overruled import FALSE_REJECTION
 from harness.replay.witness import Witness
@@ -85,16 +84,12 @@ def proven_steps(answers: Iterable[ModelAnswer]) -> list[ProvenStep]:
 
 def read_causes(run: ImpactRun) -> dict[CauseKey, ShrunkVerdict]:
     """What is known so far; RunDirectoryError where a line says no cause."""
-    causes = {}
-    for number, line in enumerate(run.causes.lines(), 1):
-        try:
-            value = json.loads(line)
-            causes[CauseKey(*value["key"])] = ShrunkVerdict.of(value["shrunk"])
-        except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
-            raise RunDirectoryError(
-                f"{run.causes.path}:{number} holds no cause", "delete the file: it is made again"
-            ) from error
-    return causes
+
+    def cause(line: str) -> tuple[CauseKey, ShrunkVerdict]:
+        value = json.loads(line)
+        return CauseKey(*value["key"]), ShrunkVerdict.of(value["shrunk"])
+
+    return dict(run.causes.records(cause, "cause", "delete the file: it is made again"))
 
 
 def trace(

@@ -122,8 +122,8 @@ def test_times_are_means_over_tokens(empty):
     )
     empty.append(ModelAnswer("item", "", "", "ForbidsOne", "answered", cost=cost))
     found = summarize(empty)["engines"]["ForbidsOne"]["cost"]
-    wanted = dict(mask=0.2, asked=1 / 3, model=3.0, texts=1.5, compile=4.0)
-    wanted |= dict(overhead=100 * 0.2 / 3.0, whole=100 * (1.0 + 4.0) / (6.0 + 8.0))
+    wanted = {"mask": 0.2, "asked": 1 / 3, "model": 3.0, "texts": 1.5, "compile": 4.0}
+    wanted |= {"overhead": 100 * 0.2 / 3.0, "whole": 100 * (1.0 + 4.0) / (6.0 + 8.0)}
     assert found == pytest.approx(wanted)
 
 
