@@ -28,9 +28,6 @@ from harness.impact.items import Item, Score, Turn, json_lines
 from harness.impact.math_answers import boxed, gsm8k_reference, last_number, same_expression
 from harness.impact.statistics import PLACEMENTS
 
-NO_ANSWER: Final = "no_answer"
-WRONG_ANSWER: Final = "wrong_answer"
-
 _ANSWER: Final = "answer"
 _FIELDS: Final[Mapping[str, str]] = {"gsm8k": "question", "math": "problem"}
 _IDS: Final = ("id", "unique_id")
@@ -38,7 +35,6 @@ _FORM: Final = {
     "gsm8k": "The answer is a number.",
     "math": "The answer is a short expression in LaTeX.",
 }
-
 
 IN_PROMPT: Final = "Reason step by step before you give the answer."
 """The instruction as a sentence of the prompt."""
@@ -67,7 +63,7 @@ class KeyWording:
         """Whether the member ``answer`` of `answer` is the reference's."""
         given = answer.get(_ANSWER) if isinstance(answer, dict) else None
         if isinstance(given, bool) or not isinstance(given, (str, int, float)):
-            return Score(correct=False, reason=NO_ANSWER)
+            return Score(correct=False, reason="no_answer")
         # Decimal: a float may be spelt with an exponent, which is no number of an answer
         text = given if isinstance(given, str) else format(Decimal(str(given)), "f")
         reference = self._references[item.group]
@@ -77,9 +73,9 @@ class KeyWording:
         else:
             number = last_number(text)
             if number is None:
-                return Score(correct=False, reason=NO_ANSWER)
+                return Score(correct=False, reason="no_answer")
             right = number == last_number(reference)
-        return Score(correct=right, reason="" if right else WRONG_ANSWER)
+        return Score(correct=right, reason="" if right else "wrong_answer")
 
     def unanswerable(self) -> frozenset[str]:
         """None: every answer is a number or a text."""
