@@ -142,13 +142,16 @@ def _sorts(tokens: Codes, offsets: Codes, vocabulary: Vocabulary) -> Codes:
 
 @dataclass
 class Explanation:
-    """Which bug each verdict is, as far as the samples at hand say.
+    """Which bugs some of the `verdicts` are (`among`), as far as the `samples` at hand say.
 
     `bug` are codes into `ids` and, below 0, into `reasons` for which there is none (-1 is the
-    first); shape ``(n,)``. To know more the `wanted` must be shrunk, those of large groups first,
-    the engines in turns.
+    first); shape ``(n,)``, for all verdicts. To know more the `wanted` must be shrunk, those of
+    large groups first, the engines in turns.
     """
 
+    verdicts: ErrorRows
+    among: Codes
+    samples: Mapping[str, ShrunkVerdict]
     bug: Codes
     ids: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -165,7 +168,8 @@ class Explanation:
 
 def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes) -> Explanation:
     """Say of the verdicts `among` (ascending) which bugs they are, and what must be shrunk yet."""
-    explanation = Explanation(np.zeros(len(verdicts), dtype=np.int64))
+    codes = np.zeros(len(verdicts), dtype=np.int64)
+    explanation = Explanation(verdicts, among, samples, codes)
     wanted: list[tuple[int, list[int]]] = []
 
     def settle(rows: Codes, level: int) -> None:

@@ -14,11 +14,11 @@ from packaging.version import InvalidVersion, Version
 from harness.analysis.statistics import Interval, is_sample, shares
 from harness.analysis.stored import WORST_FIRST, Classify
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.groups import PENDING
+from harness.bugs.groups import PENDING, Explanation
 from harness.bugs.identity import bug_id, keywords, title
 from harness.bugs.samples import ShrunkVerdict, smallest
 from harness.bugs.schema_edits import TWINS
-from harness.bugs.search import SearchResult, known
+from harness.bugs.search import known
 from harness.classification.departures import Catalogue
 from harness.directories import data_path
 from harness.engines.specs import read_spec
@@ -256,17 +256,17 @@ def known_bugs(
     if not run.finished:
         return None
     result = known(run, catalogue, classes=(BUG,), rule=rule, spellings=spellings)
-    if result is None or (result.explanation.wanted and not result.samples):
+    if result is None or (result.wanted and not result.samples):
         return None
     return bug_list(run, result)
 
 
-def bug_list(run: RunDirectory, result: SearchResult) -> BugList:
+def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
     """What a search found, counted."""
-    rows, among, explanation = result.verdicts, result.among, result.explanation
+    rows, among = explanation.verdicts, explanation.among
     codes, engine = explanation.bug[among], rows.engine[among]
     cases, severity = rows.case[among], rows.severity[among]
-    shrunk = [sample for sample in result.samples.values() if sample.error is not None]
+    shrunk = [sample for sample in explanation.samples.values() if sample.error is not None]
     best = smallest(shrunk)
     sampled = Counter((sample.bug, sample.error.engine) for sample in shrunk if sample.error)
     lister, bugs = _Lister(run), []

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -35,16 +35,6 @@ _Work = Callable[..., ShrunkVerdict]
 """What is done with a shrinker until it is to stop, which its argument `stopped` tells."""
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """The errors of a run, which of them were looked at (`among`), and what explains these."""
-
-    verdicts: ErrorRows
-    among: npt.NDArray[np.int64]
-    explanation: Explanation
-    samples: Mapping[str, ShrunkVerdict]
-
-
 def search(
     run: RunDirectory,
     catalogue: Catalogue,
@@ -56,7 +46,7 @@ def search(
     seconds: float | None = None,
     rule: Classify | None = None,
     spellings: bool = False,
-) -> SearchResult:
+) -> Explanation:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
     Errors that are not shown to cost a value are left out unless `spellings` are asked for. After
@@ -92,7 +82,7 @@ def search(
                 file.begin()  # that nothing is left to shrink is known, too
             for sample in pool.with_others(smallest(samples.values()).values()):
                 keep(sample)
-    return SearchResult(verdicts, among, explanation, samples)
+    return explanation
 
 
 def known(
@@ -102,7 +92,7 @@ def known(
     classes: Sequence[str],
     rule: Classify | None = None,
     spellings: bool = False,
-) -> SearchResult | None:
+) -> Explanation | None:
     """What a search found so far; nothing is started, shrunk or written; see `search`.
 
     None where nothing was searched for yet, or the run's vocabulary is not at hand.
@@ -115,7 +105,7 @@ def known(
     if vocabulary is None or seed is None:
         return None
     verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed, spellings)
-    return SearchResult(verdicts, among, explain(verdicts, samples, among), samples)
+    return explain(verdicts, samples, among)
 
 
 def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVerdict:
