@@ -8,15 +8,7 @@ The data come with the distribution ``bfcl-eval``. What that needs besides fits 
 of this project, so that it is installed without it, never imported, and only looked at for its
 files.
 
-The documentation names types of Python. Here they are those of JSON: ``dict`` is an object,
-``float`` a number, ``tuple`` an array, and ``any`` leaves a value free. An object with documented
-members is closed; one without is free. Three habits of the documentation would make a schema
-that nothing satisfies, or that forbids what the documentation itself offers:
-
-- an ``enum`` beside the type ``array`` lists what the items may be, and stands at the items;
-- an ``enum`` or ``default`` spelt as text beside another type (``"True"``, ``"2"``) stands for the
-  values of that type that are spelt so; what spells none (``"dontcare"``) stays text;
-- a ``default`` that the documented type or enum excludes, most often null, is allowed as well.
+`docs/impact_tasks.md` says what schema the documentation of a parameter becomes.
 """
 
 from __future__ import annotations

@@ -1,17 +1,8 @@
 """The wording of schema keys as an instruction: one question under four placements.
 
-Under a mask the keys of a schema are written into the text whatever the model thinks of them, and
-the model reads them as it goes on. So an instruction may stand in the prompt, in a key, in both or
-in none of them. The schemas differ in the name of one property and in nothing else: type, order,
-number of members and what is required are the same.
-
-Conditions are named R, then two digits, 1 where the instruction is given and 0 where it is not:
-**the first digit is the prompt, the second the key**. ``R00`` has no instruction, ``R01`` has it in
-the key alone, ``R10`` in the prompt alone, ``R11`` in both. `harness.impact.statistics` has the
-gains and the interaction.
-
-The design is that of Le, Schema Key Wording as an Instruction Channel in Structured Generation
-under Constrained Decoding (arXiv:2604.14862, 2026); the wordings here are our own.
+The schemas differ in the name of one property and in nothing else. `docs/impact_tasks.md` has the
+design, that of Le, Schema Key Wording as an Instruction Channel in Structured Generation under
+Constrained Decoding (arXiv:2604.14862, 2026), and says how conditions are named.
 """
 
 from __future__ import annotations
