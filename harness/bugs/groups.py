@@ -22,7 +22,7 @@ from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, EFFECTS, ERRORS, LEGAL, REJECTIONS, WALK
+from harness.verdict_kinds import CLASSES, EFFECTS, ERRORS, LEGAL, REJECTIONS, SPELLINGS, WALK
 
 _LEVELS = (
     ("engine", "kind", "class", "departure", "effect", "keyword", "category", "detail", "byte"),
@@ -69,6 +69,13 @@ class ErrorRows:
     def name(self, number: int) -> str:
         """What a verdict is called on the command line."""
         return verdict_name(EVIDENCE[self.evidence[number]], int(self.row[number]))
+
+    def among(self, classes: Sequence[str], *, spellings: bool) -> Codes:
+        """Those of some classes; without `spellings` only those that are shown to cost a value."""
+        wanted = np.isin(self.class_, [CLASSES.index(name) for name in classes])
+        if not spellings:
+            wanted &= ~np.isin(self.effect, [EFFECTS.index(name) for name in SPELLINGS])
+        return np.flatnonzero(wanted)
 
     def place(self, name: str) -> int | None:
         """Which of these a verdict is; evidence and rows ascend."""

@@ -16,11 +16,8 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
 
-import numpy as np
-import numpy.typing as npt
-
 from harness.analysis.stored import Classify
-from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
+from harness.bugs.groups import Explanation, explain, read_verdicts
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import Catalogue, classify
@@ -28,8 +25,8 @@ from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness_reader import named, witnesses
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import engines_of, vocabulary_at_hand, vocabulary_of
-from harness.verdict_kinds import CLASSES, EFFECTS, SPELLINGS
+from harness.runs.made_with import engines_of, vocabulary_of
+from harness.verdict_kinds import CLASSES
 
 _Work = Callable[..., ShrunkVerdict]
 """What is done with a shrinker until it is to stop, which its argument `stopped` tells."""
@@ -59,7 +56,9 @@ def search(
     """
     ends = math.inf if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed, spellings)
+    rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
+    verdicts = read_verdicts(run, rule, vocabulary, seed)
+    among = verdicts.among(classes, spellings=spellings)
     file = SampleFile(run, catalogue, seed)
     samples, seed_before = file.read()
     began = len(samples)
@@ -85,29 +84,6 @@ def search(
     return explanation
 
 
-def known(
-    run: RunDirectory,
-    catalogue: Catalogue,
-    *,
-    classes: Sequence[str],
-    rule: Classify | None = None,
-    spellings: bool = False,
-) -> Explanation | None:
-    """What a search found so far; nothing is started, shrunk or written; see `search`.
-
-    None where nothing was searched for yet, or the run's vocabulary is not at hand.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-    """
-    samples, seed = SampleFile(run, catalogue).read()
-    vocabulary = None if seed is None else vocabulary_at_hand(run)
-    if vocabulary is None or seed is None:
-        return None
-    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed, spellings)
-    return explain(verdicts, samples, among)
-
-
 def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVerdict:
     """One verdict of a run, shrunk.
 
@@ -117,24 +93,6 @@ def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVe
     with closing(_Pool(run, catalogue, vocabulary_of(run), 1)) as pool:
         (sample,) = pool.shrunk({verdict: ""})
     return sample
-
-
-def _read(
-    run: RunDirectory,
-    catalogue: Catalogue,
-    rule: Classify | None,
-    vocabulary: Vocabulary,
-    classes: Sequence[str],
-    seed: int,
-    spellings: bool,
-) -> tuple[ErrorRows, npt.NDArray[np.int64]]:
-    """The errors of a run, and which of them are looked at; see `search`."""
-    rule = rule or (lambda run, evidence: classify(catalogue, run, evidence, vocabulary))
-    verdicts = read_verdicts(run, rule, vocabulary, seed)
-    wanted = np.isin(verdicts.class_, [CLASSES.index(name) for name in classes])
-    if not spellings:
-        wanted &= ~np.isin(verdicts.effect, [EFFECTS.index(name) for name in SPELLINGS])
-    return verdicts, np.flatnonzero(wanted)
 
 
 def _with_others(shrinker: Shrinker, sample: ShrunkVerdict, **_: object) -> ShrunkVerdict:
