@@ -6,7 +6,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -182,9 +182,9 @@ def _of_walks(reader: RunReader, vocabulary: Vocabulary) -> Made:
                 )
                 before, completion = paths.get(walk, ())[:position], completions.get(number, ())
                 if len(before) < position:
-                    _damaged(reader, case, f"position {position} of walk {walk}")
+                    raise _damaged(reader, case, f"position {position} of walk {walk}")
                 if number >= 0 and number not in completions:
-                    _damaged(reader, case, f"completion {number}")
+                    raise _damaged(reader, case, f"completion {number}")
                 text = spelled(vocabulary, (*before, *[token] * (token >= 0), *completion))
                 yield _witness(WALK, row, before, token, completion, text)
 
@@ -200,7 +200,7 @@ def _of_texts(reader: RunReader, evidence: str) -> Made:
         fed = {} if stored is None else {text[evidence]: text for text in stored.to_pylist()}
         for row in verdicts.to_pylist():
             if row[evidence] not in fed:
-                _damaged(reader, case, f"{evidence} {row[evidence]}")
+                raise _damaged(reader, case, f"{evidence} {row[evidence]}")
             whole, token = fed[row[evidence]], row["token"]
             if token >= 0 or row["kind"] == "dead_end":
                 before = whole["tokens"][: row["consumed"]]
@@ -219,8 +219,8 @@ def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Wi
     return Witness(evidence, *fields)
 
 
-def _damaged(reader: RunReader, case: str, what: str) -> NoReturn:
-    raise RunDirectoryError(f"{reader.run.path} has no {what} of case {case!r}")
+def _damaged(reader: RunReader, case: str, what: str) -> RunDirectoryError:
+    return RunDirectoryError(f"{reader.run.path} has no {what} of case {case!r}")
 
 
 def spelled(vocabulary: Vocabulary, tokens: Sequence[int]) -> bytes:
