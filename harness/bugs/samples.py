@@ -122,7 +122,11 @@ class SampleFile:
         self._begun = False
         tables = {name: table["sha256"] for name, table in run.manifest["tables"].items()}
         of = [FORMAT, __version__, asdict(catalogue), tables]
-        made = json.dumps(of, default=_plain)
+
+        def plain(value: object) -> object:  # the same for the same, whatever the order of sets
+            return sorted(value) if isinstance(value, frozenset | set) else repr(value)
+
+        made = json.dumps(of, default=plain)
         self._made = hashlib.sha256(made.encode()).hexdigest()[:16]
 
     def read(self) -> tuple[dict[str, ShrunkVerdict], int | None]:
@@ -168,8 +172,3 @@ class SampleFile:
 
     def _append(self, **values: Any) -> None:
         self._file.append(json.dumps({"made": self._made, **values}))
-
-
-def _plain(value: object) -> object:
-    """The same for the same, whatever the order in which sets are kept."""
-    return sorted(value) if isinstance(value, frozenset | set) else repr(value)

@@ -70,7 +70,13 @@ def sides(
         raise UsageError("one engine is named", "name both: --old SPEC --new SPEC")
     if first is not None and second is not None:
         return [(Side(old, first), Side(new, second))]
-    pairs = _within(old) if old.path == new.path else _between(old, new)
+    before, after = (
+        {read_spec(name).unversioned: Side(run, name) for name in _engines(run)}
+        for run in (old, new)
+    )
+    pairs = [(before[kind], after[kind]) for kind in before if kind in after]
+    if old.path == new.path:
+        pairs = _within(old)
     if not pairs:
         there = "; ".join(", ".join(_engines(run)) for run in (old, new))
         raise UsageError(
@@ -107,14 +113,6 @@ def _within(run: RunDirectory) -> list[tuple[Side, Side]]:
         if any(old.described.get(word) != new.described.get(word) for word in ("version", "build")):
             pairs.append((old, new))
     return pairs
-
-
-def _between(old: RunDirectory, new: RunDirectory) -> list[tuple[Side, Side]]:
-    before, after = (
-        {read_spec(name).unversioned: Side(run, name) for name in _engines(run)}
-        for run in (old, new)
-    )
-    return [(before[kind], after[kind]) for kind in before if kind in after]
 
 
 @dataclass(frozen=True)
