@@ -109,7 +109,8 @@ def _within(run: RunDirectory) -> list[tuple[Side, Side]]:
         by_kind.setdefault(read_spec(name).unversioned, []).append(Side(run, name))
     pairs = []
     for same in by_kind.values():
-        old, *_, new = sorted([*same, same[0]], key=lambda side: version_order(side.version))
+        same.sort(key=lambda side: version_order(side.version))
+        old, new = same[0], same[-1]
         if any(old.described.get(word) != new.described.get(word) for word in ("version", "build")):
             pairs.append((old, new))
     return pairs
