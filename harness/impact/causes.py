@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from harness.bugs.samples import ShrunkVerdict
@@ -19,7 +18,7 @@ from harness.bugs.shrink import Shrinker
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.overruled import FALSE_REJECTION
 from harness.replay.witness import Witness
-from harness.verdict_kinds import EFFECTS, SPELLING
+from harness.verdict_kinds import EFFECTS, SPELLING, WALK
 
 
 class CauseKey(NamedTuple):
@@ -38,8 +37,7 @@ def rank_of(effect: str) -> int:
     return EFFECTS.index(effect) or len(EFFECTS)
 
 
-@dataclass(frozen=True)
-class ProvenStep:
+class ProvenStep(NamedTuple):
     """A step of an answer that is a proven false rejection."""
 
     answer: ModelAnswer
@@ -56,7 +54,7 @@ class ProvenStep:
     def witness(self) -> Witness:
         """What there is to shrink."""
         return Witness(
-            evidence="walk",
+            evidence=WALK,
             number=self.step.position,
             case=self.answer.item,
             place=0,

@@ -156,15 +156,15 @@ class _ItemResolution:
 
     def find_effects(self) -> None:
         """Say what each step that was proven wrong costs, by asking the engine that forbade it."""
-        vocabulary = self._vocabulary
-        numbers = {spec.name: number for number, spec in enumerate(self._panel.specs)}
+        vocabulary, specs = self._vocabulary, self._panel.specs
+        numbers = {spec.name: number for number, spec in enumerate(specs)}
         wrong = [
             (answer, at, step)
             for answer in self._texts
             for at, step in enumerate(answer.overruled)
             if step.ruling == FALSE_REJECTION
         ]
-        slow = frozenset(at for at, spec in enumerate(self._panel.specs) if spec.slow_masks)
+        slow = frozenset(at for at, spec in enumerate(specs) if spec.slow_masks)
         sizes, spelled = list(map(len, vocabulary.tokens)), vocabulary.spelled
         of_text = self._judge, self._tools.tokens, sizes, spelled, vocabulary.eos
         known = CaseEffects(self._schema, *of_text, slow)
