@@ -86,19 +86,16 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
 
     Each verdict has a rank that depends on the seed and its name alone; the first are taken.
     """
-    rows, ranks = {}, {}
-    for evidence, able in every(run).rows.items():
-        key = np.uint64(keyed_index(f"{seed}/replay/{evidence}", 1 << 64))
-        rank = mixed(able.astype(np.uint64) + key)
-        best = np.argsort(rank, kind="stable")[:size]
-        rows[evidence], ranks[evidence] = able[best], rank[best]
-    order = np.argsort(np.concatenate(list(ranks.values())), kind="stable")[:size]
-    chosen, first = {}, 0
+    rows, ranks = every(run).rows, []
     for evidence, able in rows.items():
-        taken = order[(order >= first) & (order < first + len(able))] - first
-        chosen[evidence] = np.sort(able[taken])
-        first += len(able)
-    return Choice(chosen)
+        key = np.uint64(keyed_index(f"{seed}/replay/{evidence}", 1 << 64))
+        ranks.append(mixed(able.astype(np.uint64) + key))
+    taken = np.zeros(sum(map(len, ranks)), dtype=np.bool_)
+    taken[np.argsort(np.concatenate(ranks), kind="stable")[:size]] = True
+    parts = np.split(taken, np.cumsum([len(rank) for rank in ranks])[:-1])
+    return Choice(
+        {name: able[part] for (name, able), part in zip(rows.items(), parts, strict=True)}
+    )
 
 
 def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
