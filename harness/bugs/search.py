@@ -128,8 +128,10 @@ class _Pool:
         works: dict[str, _Work] = {}
         for case in witnesses(self._run, named(self._run, list(classes)), self._vocabulary):
             for witness in case.witnesses:
-                about = {"schema": case.schema, "class_": classes[witness.name]}
-                works[witness.name] = partial(Shrinker.sample, witness=witness, **about)
+                counts_as = classes[witness.name]
+                works[witness.name] = partial(
+                    Shrinker.sample, witness=witness, schema=case.schema, class_=counts_as
+                )
         return self._done([works[name] for name in classes])
 
     def with_others(self, samples: Iterable[ShrunkVerdict]) -> Iterator[ShrunkVerdict]:
