@@ -6,10 +6,13 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from harness.errors import RunDirectoryError, UsageError
+from harness.errors import MaskcourtError, RunDirectoryError, UsageError
+
+_T = TypeVar("_T")
 
 OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
 """Numbers of errors that say nothing about a file."""
@@ -66,6 +69,16 @@ class LineFile:
             return data.decode().split("\n")[:-1]  # the last one was cut, or is empty
         except (OSError, ValueError) as error:
             raise RunDirectoryError(f"{self.path} cannot be read: {error}") from error
+
+    def records(self, read: Callable[[str], _T], what: str, hint: str) -> Iterator[_T]:
+        """What `read` makes of each line; RunDirectoryError where that is no `what`."""
+        for number, line in enumerate(self.lines(), 1):
+            try:
+                record = read(line)
+            except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
+                message = f"{self.path}:{number} holds no {what}: {str(error)[:200]}"
+                raise RunDirectoryError(message, hint) from error
+            yield record
 
     def mend(self) -> None:
         """Drop a last line that was cut."""

@@ -11,10 +11,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from harness import __version__
+from harness.comparison.case_run import CaseRun, Rules
 from harness.engines.panel import Limits
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.replay.repeat import Replayed, repeat
@@ -138,5 +138,5 @@ def replayed(directory: Path, books: Sequence[Book], engines: Sequence[type]) ->
     run = unfinished(directory, books, names_of(engines))
     vocabulary = books[0].vocabulary
     panel = InProcessPanel(engines, vocabulary)
-    lane: Any = SimpleNamespace(panel=panel, judge=InProcessJudge(), vocabulary=vocabulary)
-    return list(repeat(lane, witnesses(run, every(run), vocabulary)))
+    tools = CaseRun(panel, InProcessJudge(), vocabulary, None, Rules())
+    return list(repeat(tools, witnesses(run, every(run), vocabulary)))

@@ -22,7 +22,7 @@ from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, EFFECTS, ERRORS, LEGAL, REJECTIONS, WALK
+from harness.verdict_kinds import CLASSES, EFFECTS, ERRORS, LEGAL, REJECTIONS, SPELLINGS, WALK
 
 _LEVELS = (
     ("engine", "kind", "class", "departure", "effect", "keyword", "category", "detail", "byte"),
@@ -69,6 +69,13 @@ class ErrorRows:
     def name(self, number: int) -> str:
         """What a verdict is called on the command line."""
         return verdict_name(EVIDENCE[self.evidence[number]], int(self.row[number]))
+
+    def among(self, classes: Sequence[str], *, spellings: bool) -> Codes:
+        """Those of some classes; without `spellings` only those that are shown to cost a value."""
+        wanted = np.isin(self.class_, [CLASSES.index(name) for name in classes])
+        if not spellings:
+            wanted &= ~np.isin(self.effect, [EFFECTS.index(name) for name in SPELLINGS])
+        return np.flatnonzero(wanted)
 
     def place(self, name: str) -> int | None:
         """Which of these a verdict is; evidence and rows ascend."""
@@ -142,13 +149,16 @@ def _sorts(tokens: Codes, offsets: Codes, vocabulary: Vocabulary) -> Codes:
 
 @dataclass
 class Explanation:
-    """Which bug each verdict is, as far as the samples at hand say.
+    """Which bugs some of the `verdicts` are (`among`), as far as the `samples` at hand say.
 
     `bug` are codes into `ids` and, below 0, into `reasons` for which there is none (-1 is the
-    first); shape ``(n,)``. To know more the `wanted` must be shrunk, those of large groups first,
-    the engines in turns.
+    first); shape ``(n,)``, for all verdicts. To know more the `wanted` must be shrunk, those of
+    large groups first, the engines in turns.
     """
 
+    verdicts: ErrorRows
+    among: Codes
+    samples: Mapping[str, ShrunkVerdict]
     bug: Codes
     ids: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -165,7 +175,8 @@ class Explanation:
 
 def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes) -> Explanation:
     """Say of the verdicts `among` (ascending) which bugs they are, and what must be shrunk yet."""
-    explanation = Explanation(np.zeros(len(verdicts), dtype=np.int64))
+    codes = np.zeros(len(verdicts), dtype=np.int64)
+    explanation = Explanation(verdicts, among, samples, codes)
     wanted: list[tuple[int, list[int]]] = []
 
     def settle(rows: Codes, level: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,17 +15,17 @@ from packaging.version import InvalidVersion, Version
 from harness.analysis.statistics import Interval, is_sample, shares
 from harness.analysis.stored import WORST_FIRST, Classify
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.groups import PENDING
+from harness.bugs.groups import PENDING, Explanation, explain, read_verdicts
 from harness.bugs.identity import bug_id, keywords, title
-from harness.bugs.samples import ShrunkVerdict, smallest
+from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.bugs.schema_edits import TWINS
-from harness.bugs.search import SearchResult, known
-from harness.classification.departures import Catalogue
+from harness.classification.departures import Catalogue, classify
 from harness.directories import data_path
 from harness.engines.specs import read_spec
 from harness.errors import InputError
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import vocabulary_at_hand
 from harness.verdict_kinds import (
     BUG,
     FORMAT_ONLY,
@@ -250,23 +251,27 @@ def known_bugs(
 ) -> BugList | None:
     """The bugs of a run as far as a search found them; None where none came to anything yet.
 
-    The run may be unfinished; `rule` gives verdicts the classes of the catalogue, where they are
-    known already.
+    Nothing is started, shrunk or written. The run may be unfinished, its vocabulary not at hand;
+    `rule` gives verdicts the classes of the catalogue, where they are known already.
     """
     if not run.finished:
         return None
-    result = known(run, catalogue, classes=(BUG,), rule=rule, spellings=spellings)
-    if result is None or (result.explanation.wanted and not result.samples):
+    samples, seed = SampleFile(run, catalogue).read()
+    vocabulary = None if seed is None else vocabulary_at_hand(run)
+    if vocabulary is None or seed is None:
         return None
-    return bug_list(run, result)
+    rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
+    verdicts = read_verdicts(run, rule, vocabulary, seed)
+    result = explain(verdicts, samples, verdicts.among((BUG,), spellings=spellings))
+    return None if result.wanted and not samples else bug_list(run, result)
 
 
-def bug_list(run: RunDirectory, result: SearchResult) -> BugList:
+def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
     """What a search found, counted."""
-    rows, among, explanation = result.verdicts, result.among, result.explanation
+    rows, among = explanation.verdicts, explanation.among
     codes, engine = explanation.bug[among], rows.engine[among]
     cases, severity = rows.case[among], rows.severity[among]
-    shrunk = [sample for sample in result.samples.values() if sample.error is not None]
+    shrunk = [sample for sample in explanation.samples.values() if sample.error is not None]
     best = smallest(shrunk)
     sampled = Counter((sample.bug, sample.error.engine) for sample in shrunk if sample.error)
     lister, bugs = _Lister(run), []

@@ -18,7 +18,6 @@ from harness import __version__
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
 from harness.classification.departures import Catalogue
-from harness.errors import MaskcourtError, RunDirectoryError
 from harness.files import LineFile
 from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
@@ -72,11 +71,7 @@ class ShrunkVerdict:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> ShrunkVerdict:
-        """Read what `values` gave.
-
-        Raises:
-            ValueError, LookupError, TypeError, AttributeError, MaskcourtError: It is no such thing.
-        """
+        """Read what `values` gave; an error of many sorts where it is no such thing."""
         if (error := values.get("error")) is not None:
             error |= {name: error[name].encode(*_ANY) for name in ("text", "token")}
             case = values["error"] = _checked(ErrorCase(**error))
@@ -127,7 +122,11 @@ class SampleFile:
         self._begun = False
         tables = {name: table["sha256"] for name, table in run.manifest["tables"].items()}
         of = [FORMAT, __version__, asdict(catalogue), tables]
-        made = json.dumps(of, default=_plain)
+
+        def plain(value: object) -> object:  # the same for the same, whatever the order of sets
+            return sorted(value) if isinstance(value, frozenset | set) else repr(value)
+
+        made = json.dumps(of, default=plain)
         self._made = hashlib.sha256(made.encode()).hexdigest()[:16]
 
     def read(self) -> tuple[dict[str, ShrunkVerdict], int | None]:
@@ -137,27 +136,27 @@ class SampleFile:
             RunDirectoryError: The file cannot be read.
         """
         samples, seed = {}, None
-        try:
-            for record in map(json.loads, self._file.lines()):
-                if record["made"] != self._made:
-                    continue
-                if "seed" in record:
-                    seed = int(record["seed"])
-                if "shrunk" in record:
-                    sample = ShrunkVerdict.of(record["shrunk"])
-                    samples[self._checked(sample)] = sample
-        except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
-            message = f"{self._file.path} cannot be read: {str(error)[:200]}"
-            raise RunDirectoryError(message, "delete it: it is made again") from error
+        hint = "delete the file: it is made again"
+        for found in self._file.records(self._record, "sample", hint):
+            if isinstance(found, ShrunkVerdict):
+                samples[found.verdict] = found
+            elif found is not None:
+                seed = found
         return samples, seed
 
-    def _checked(self, sample: ShrunkVerdict) -> str:
-        """The name of the verdict, if run and table can have such a sample."""
+    def _record(self, line: str) -> ShrunkVerdict | int | None:
+        """What a line of this run as it is now holds, if run and table can have such a sample."""
+        record = json.loads(line)
+        if record["made"] != self._made:
+            return None
+        if "shrunk" not in record:
+            return int(record["seed"])
+        sample = ShrunkVerdict.of(record["shrunk"])
         if verdict_row(sample.verdict)[1] > _MOST_ROWS:
             raise ValueError(f"no verdict {sample.verdict}")
         if sample.error is not None and sample.error.engine not in self._engines:
             raise ValueError(f"no engine {sample.error.engine}")
-        return sample.verdict
+        return sample
 
     def append(self, sample: ShrunkVerdict) -> None:
         """Keep one more record."""
@@ -173,8 +172,3 @@ class SampleFile:
 
     def _append(self, **values: Any) -> None:
         self._file.append(json.dumps({"made": self._made, **values}))
-
-
-def _plain(value: object) -> object:
-    """The same for the same, whatever the order in which sets are kept."""
-    return sorted(value) if isinstance(value, frozenset | set) else repr(value)

@@ -13,17 +13,13 @@ from typing import Any, Final
 
 from harness.bugs.error_case import compact
 from harness.jsontext.spans import ValueSpan, root_of
-from harness.schemas.schema import applied_below, target
+from harness.schemas.schema import FOR_ITEMS, FOR_MEMBERS, LISTS, SINGLE, applied_below, target
 
 _OF_OBJECTS: Final = ("dependentSchemas", "dependencies", "dependentRequired")
 _DEFINITIONS: Final = ("$defs", "definitions")
 MAPS: Final = ("properties", "patternProperties", *_DEFINITIONS, *_OF_OBJECTS)
 """Keywords whose members are named by the author."""
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf")
-LISTS: Final = (*_IN_PLACE, "prefixItems", "items")
-_REST: Final = ("additionalProperties", "unevaluatedProperties")
-_ITEMS: Final = ("items", "additionalItems", "unevaluatedItems", "contains")
-SINGLE: Final = (*_ITEMS, *_REST, "propertyNames", "not", "if", "then", "else")
 _CARRIED: Final = ("$schema", *_DEFINITIONS)
 _CUT_DOWN: Final = (*MAPS, *LISTS, "enum", "required")
 _SAYS_NOTHING: Final = frozenset(
@@ -41,12 +37,12 @@ TWINS: Final = {
 }
 _ABOUT: Final[Mapping[str, Collection[str]]] = {
     "object": (
-        *("properties", "patternProperties", *_REST, "propertyNames", "required"),
+        *(*FOR_MEMBERS, "propertyNames", "required"),
         *("minProperties", "maxProperties", *_OF_OBJECTS),
     ),
     "array": (
-        *("prefixItems", *_ITEMS, "minItems", "maxItems", "minContains", "maxContains"),
-        "uniqueItems",
+        *(*FOR_ITEMS, "contains", "minContains", "maxContains"),
+        *("minItems", "maxItems", "uniqueItems"),
     ),
     "string": ("minLength", "maxLength", "pattern"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),

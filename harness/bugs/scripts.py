@@ -117,18 +117,14 @@ def _bodies(attribute: str) -> dict[str, str]:
 
 def no_script(bug: Bug) -> str:
     """Why there is no script for a bug; empty where there is one."""
-    name, bodies, mask_bodies = (
-        read_spec(bug.engine).name,
-        _bodies("SCRIPT"),
-        _bodies("MASK_SCRIPT"),
-    )
+    name, bodies, masks = read_spec(bug.engine).name, _bodies("SCRIPT"), _bodies("MASK_SCRIPT")
     if name not in bodies:
         return f"scripts are written for {', '.join(bodies)}"
     options = bug.options
     if options.get("config") != "spec" or any(value not in _USUAL for value in options.values()):
         return "scripts are written for the configuration spec"
-    if bug.error.kind == _MISMATCH and name not in mask_bodies:
-        return f"for this kind scripts are written for {', '.join(mask_bodies)}"
+    if bug.error.kind == _MISMATCH and name not in masks:
+        return f"for this kind scripts are written for {', '.join(masks)}"
     if bug.error.kind not in (*WRONG_BITS, _MISMATCH):
         return f"there are no scripts for the kind {bug.error.kind}"
     return ""
@@ -190,44 +186,33 @@ def install(bug: Bug) -> str:
 
 def report(bug: Bug) -> str:
     """What to tell the engine's tracker, in Markdown."""
-    return "\n".join(
-        [
-            f"# {markdown(bug.title)}",
-            "",
-            f"With {code(f'{read_spec(bug.engine).name} {bug.version}')} and the schema",
-            "",
-            _fenced(bug.error.schema, "json"),
-            "",
-            *_what_happens(bug),
-            "",
-            *([f"Effect: {bug.effect_in_words}.", ""] if bug.effect_in_words else []),
-            f"Met in {bug.cases} of {bug.judged} schemas. The script beside this text needs the",
-            "engine alone; it ends with 1 while the bug is there, and with 0 when it is gone.",
-            "",
-            f"Found by maskcourt, bug {bug.id}.",
-            "",
-        ]
+    met = (
+        f"Met in {bug.cases} of {bug.judged} schemas. The script beside this text needs the\n"
+        "engine alone; it ends with 1 while the bug is there, and with 0 when it is gone."
     )
+    parts = [
+        f"# {markdown(bug.title)}",
+        f"With {code(f'{read_spec(bug.engine).name} {bug.version}')} and the schema",
+        _fenced(bug.error.schema, "json"),
+        *_what_happens(bug),
+        *([f"Effect: {bug.effect_in_words}."] if bug.effect_in_words else []),
+        met,
+        f"Found by maskcourt, bug {bug.id}.",
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _what_happens(bug: Bug) -> list[str]:
     text = _fenced(bug.error.readable_text)
     if bug.error.kind == _MISMATCH:
-        what = "the mask and what is consumed do not say the same of the end of this text:"
-        return [what, "", text]
-    if valid := bug.error.kind in REJECTIONS:
+        return ["the mask and what is consumed do not say the same of the end of this text:", text]
+    word, does = "invalid", "allows it to the end"
+    if bug.error.kind in REJECTIONS:
         token = f", as the one token {code(repr(bug.error.token))}" if bug.error.token else ""
-        does, text = f"refuses it at the place marked »…«{token}", _fenced(marked(bug))
-    else:
-        does = "allows it to the end"
-    word = "valid" if valid else "invalid"
-    return [
-        f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:",
-        "",
-        text,
-        "",
-        f"Specified in {section(bug.keyword)}",
-    ]
+        word, does = "valid", f"refuses it at the place marked »…«{token}"
+        text = _fenced(marked(bug))
+    what = f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:"
+    return [what, text, f"Specified in {section(bug.keyword)}"]
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -6,41 +6,30 @@ is kept beside the run and used again, so that a search goes on where it was int
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from functools import partial
-
-import numpy as np
-import numpy.typing as npt
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property, partial
 
 from harness.analysis.stored import Classify
-from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
+from harness.bugs.groups import Explanation, explain, read_verdicts
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import Catalogue, classify
+from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness_reader import named, witnesses
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import engines_of, vocabulary_at_hand, vocabulary_of
-from harness.verdict_kinds import CLASSES, EFFECTS, SPELLINGS
+from harness.runs.made_with import engines_of, vocabulary_of
+from harness.verdict_kinds import CLASSES
 
 _Work = Callable[..., ShrunkVerdict]
 """What is done with a shrinker until it is to stop, which its argument `stopped` tells."""
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """The errors of a run, which of them were looked at (`among`), and what explains these."""
-
-    verdicts: ErrorRows
-    among: npt.NDArray[np.int64]
-    explanation: Explanation
-    samples: Mapping[str, ShrunkVerdict]
 
 
 def search(
@@ -54,7 +43,7 @@ def search(
     seconds: float | None = None,
     rule: Classify | None = None,
     spellings: bool = False,
-) -> SearchResult:
+) -> Explanation:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
     Errors that are not shown to cost a value are left out unless `spellings` are asked for. After
@@ -65,64 +54,34 @@ def search(
     Raises:
         MaskcourtError: The run, its engines or its vocabulary cannot be used.
     """
-    ends = None if seconds is None else time.monotonic() + seconds
+    ends = math.inf if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed, spellings)
+    rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
+    verdicts = read_verdicts(run, rule, vocabulary, seed)
+    among = verdicts.among(classes, spellings=spellings)
     file = SampleFile(run, catalogue, seed)
     samples, seed_before = file.read()
     began = len(samples)
-    with ExitStack() as stack:
-        pool: _Pool | None = None
 
-        def opened() -> _Pool:
-            return pool or stack.enter_context(closing(_Pool(run, catalogue, vocabulary, lanes)))
+    def keep(sample: ShrunkVerdict) -> None:
+        samples[sample.verdict] = sample
+        file.append(sample)
 
-        def keep(shrunk: Iterable[ShrunkVerdict]) -> Iterator[None]:
-            for sample in shrunk:
-                samples[sample.verdict] = sample
-                file.append(sample)
-                yield
-
-        while (explanation := explain(verdicts, samples, among)).wanted:
-            if ends is not None and time.monotonic() > ends:
-                break
+    with closing(_Pool(run, catalogue, vocabulary, lanes, ends)) as pool:
+        while (explanation := explain(verdicts, samples, among)).wanted and not pool.stopped():
             file.begin()
-            pool = opened()
             rows = explanation.wanted
             wanted = {verdicts.name(row): CLASSES[verdicts.class_[row]] for row in rows}
-            for done, _ in enumerate(keep(pool.shrunk(wanted, ends)), 1):
+            for done, sample in enumerate(pool.shrunk(wanted), 1):
+                keep(sample)
                 bugs = {sample.bug for sample in samples.values()} - {""}
                 progress(len(samples) - began, len(wanted) - done, len(bugs))
-        if not explanation.wanted and seed_before != seed:
-            file.begin()  # that nothing is left to shrink is known, too
-        alone = [sample for sample in smallest(samples.values()).values() if sample.others is None]
-        if alone and not explanation.wanted:
-            for _ in keep(opened().with_others(alone, ends)):
-                pass
-    return SearchResult(verdicts, among, explanation, samples)
-
-
-def known(
-    run: RunDirectory,
-    catalogue: Catalogue,
-    *,
-    classes: Sequence[str],
-    rule: Classify | None = None,
-    spellings: bool = False,
-) -> SearchResult | None:
-    """What a search found so far; nothing is started, shrunk or written; see `search`.
-
-    None where nothing was searched for yet, or the run's vocabulary is not at hand.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-    """
-    samples, seed = SampleFile(run, catalogue).read()
-    vocabulary = None if seed is None else vocabulary_at_hand(run)
-    if vocabulary is None or seed is None:
-        return None
-    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed, spellings)
-    return SearchResult(verdicts, among, explain(verdicts, samples, among), samples)
+        if not explanation.wanted:
+            if seed_before != seed:
+                file.begin()  # that nothing is left to shrink is known, too
+            for sample in pool.with_others(smallest(samples.values()).values()):
+                keep(sample)
+    return explanation
 
 
 def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVerdict:
@@ -136,66 +95,57 @@ def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVe
     return sample
 
 
-def _read(
-    run: RunDirectory,
-    catalogue: Catalogue,
-    rule: Classify | None,
-    vocabulary: Vocabulary,
-    classes: Sequence[str],
-    seed: int,
-    spellings: bool,
-) -> tuple[ErrorRows, npt.NDArray[np.int64]]:
-    """The errors of a run, and which of them are looked at; see `search`."""
-    rule = rule or (lambda run, evidence: classify(catalogue, run, evidence, vocabulary))
-    verdicts = read_verdicts(run, rule, vocabulary, seed)
-    wanted = np.isin(verdicts.class_, [CLASSES.index(name) for name in classes])
-    if not spellings:
-        wanted &= ~np.isin(verdicts.effect, [EFFECTS.index(name) for name in SPELLINGS])
-    return verdicts, np.flatnonzero(wanted)
-
-
 def _with_others(shrinker: Shrinker, sample: ShrunkVerdict, **_: object) -> ShrunkVerdict:
     assert sample.error is not None
     return replace(sample, others=shrinker.others(sample.error, sample.effect))
 
 
 class _Pool:
-    """Threads with a shrinker each."""
+    """Threads with a shrinker each, made as they are needed; after `ends` no work is begun."""
 
     def __init__(
-        self, run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, lanes: int
+        self,
+        run: RunDirectory,
+        catalogue: Catalogue,
+        vocabulary: Vocabulary,
+        lanes: int,
+        ends: float = math.inf,
     ) -> None:
-        self._make = partial(Shrinker.of, run, engines_of(run), catalogue, vocabulary)
-        self._run, self._vocabulary = run, vocabulary
+        self._run, self._catalogue, self._vocabulary = run, catalogue, vocabulary
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
-        self._ended = threading.Event()
+        self._ended, self._ends = threading.Event(), ends
         self._threads = ThreadPoolExecutor(lanes)
 
-    def shrunk(
-        self, classes: Mapping[str, str], ends: float | None = None
-    ) -> Iterator[ShrunkVerdict]:
-        """What becomes of verdicts, begun in their order; after a time nothing more is begun.
+    def stopped(self) -> bool:
+        """Whether no more work is to be begun."""
+        return self._ended.is_set() or time.monotonic() > self._ends
+
+    def shrunk(self, classes: Mapping[str, str]) -> Iterator[ShrunkVerdict]:
+        """What becomes of verdicts, begun in their order.
 
         `classes` says what each counts as, by its name; empty where that is not asked for.
         """
-        choice = named(self._run, list(classes))
         works: dict[str, _Work] = {}
-        for case in witnesses(self._run, choice, self._vocabulary):
+        for case in witnesses(self._run, named(self._run, list(classes)), self._vocabulary):
             for witness in case.witnesses:
                 counts_as = classes[witness.name]
                 works[witness.name] = partial(
                     Shrinker.sample, witness=witness, schema=case.schema, class_=counts_as
                 )
-        yield from self._done([works[name] for name in classes], ends)
+        return self._done([works[name] for name in classes])
 
-    def with_others(
-        self, samples: Sequence[ShrunkVerdict], ends: float | None
-    ) -> Iterator[ShrunkVerdict]:
-        """Samples with what the other engines do with their smallest cases."""
-        yield from self._done([partial(_with_others, sample=sample) for sample in samples], ends)
+    def with_others(self, samples: Iterable[ShrunkVerdict]) -> Iterator[ShrunkVerdict]:
+        """Samples with what the other engines do with their smallest cases, where not known."""
+        alone = [sample for sample in samples if sample.others is None]
+        return self._done([partial(_with_others, sample=sample) for sample in alone])
 
-    def _done(self, works: Sequence[_Work], ends: float | None) -> Iterator[ShrunkVerdict]:
-        futures = [self._threads.submit(self._result, work, ends) for work in works]
+    @cached_property
+    def _specs(self) -> Sequence[EngineSpec]:
+        return engines_of(self._run)
+
+    def _done(self, works: Sequence[_Work]) -> Iterator[ShrunkVerdict]:
+        specs = self._specs if works else ()
+        futures = [self._threads.submit(self._result, work, specs) for work in works]
         try:
             for future in as_completed(futures):
                 if (sample := future.result()) is not None:
@@ -207,21 +157,17 @@ class _Pool:
             for future in futures:
                 future.cancel()
 
-    def _result(self, work: _Work, ends: float | None) -> ShrunkVerdict | None:
+    def _result(self, work: _Work, specs: Sequence[EngineSpec]) -> ShrunkVerdict | None:
         """What comes of a piece of work; None where it is stopped before that is known."""
-
-        def stopped() -> bool:
-            return self._ended.is_set() or (ends is not None and time.monotonic() > ends)
-
-        if stopped():
+        if self.stopped():
             return None
         try:
             shrinker = self._idle.get_nowait()
         except queue.Empty:
-            shrinker = self._make()
+            shrinker = Shrinker.of(self._run, specs, self._catalogue, self._vocabulary)
         try:
-            sample = work(shrinker, stopped=stopped)
-            return None if stopped() else sample
+            sample = work(shrinker, stopped=self.stopped)
+            return None if self.stopped() else sample
         finally:
             self._idle.put(shrinker)
 

@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
@@ -73,9 +73,9 @@ class _Reduction:
     _symptom: Symptom
     _stopped: Callable[[], bool]
     _effect: str
+    _attempted: set[ErrorCase] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._attempted: set[tuple[object, ...]] = set()
         self._allow(MOST_FAILURES, MOST_SECONDS)
 
     def _allow(self, failures: int, seconds: float) -> None:
@@ -114,31 +114,25 @@ class _Reduction:
 
     def _improved(self, edits: Pass, *, longer: bool) -> bool:
         """Take the first edit that is smaller and still the error; whether there was one."""
-        for batch in _batches(self._fresh(edits(self._best), longer=longer)):
-            if not self._goes_on:
-                return False
-            for case, symptom in zip(batch, self._trial.reproduce_all(batch), strict=True):
-                if symptom is None or not symptom.is_still(self._symptom):
-                    continue
-                if not self._effect or self._trial.effect(case, symptom) == self._effect:
-                    self._best, self._symptom = case, symptom
-                    return True
+        fresh = self._fresh(edits(self._best), longer=longer)
+        for _, group in itertools.groupby(fresh, key=lambda case: case.schema):
+            while batch := list(itertools.islice(group, _BATCH)):
+                if not self._goes_on:
+                    return False
+                for case, symptom in zip(batch, self._trial.reproduce_all(batch), strict=True):
+                    if symptom is None or not symptom.is_still(self._symptom):
+                        continue
+                    if not self._effect or self._trial.effect(case, symptom) == self._effect:
+                        self._best, self._symptom = case, symptom
+                        return True
         return False
 
     def _fresh(self, edited: Iterator[ErrorCase], *, longer: bool) -> Iterator[ErrorCase]:
         size = self._best.size
         for case in edited:
-            key = (case.schema, case.text, case.token, case.token_at)
-            if key not in self._attempted and (longer or case.size < size):
-                self._attempted.add(key)
+            if case not in self._attempted and (longer or case.size < size):
+                self._attempted.add(case)
                 yield case
-
-
-def _batches(cases: Iterator[ErrorCase]) -> Iterator[Sequence[ErrorCase]]:
-    """Neighbours with one schema together, some at a time."""
-    for _, group in itertools.groupby(cases, key=lambda case: case.schema):
-        while batch := list(itertools.islice(group, _BATCH)):
-            yield batch
 
 
 @dataclass

@@ -16,12 +16,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.text_edits import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
-from harness.comparison.effects import (
-    CaseEffects,
-    EffectColumns,
-    Rejected,
-    effect_of_acceptance,
-)
+from harness.comparison.effects import CaseEffects, EffectColumns, Rejected, effect_of_acceptance
 from harness.comparison.fed_texts import FedText
 from harness.comparison.generated_instances import make
 from harness.comparison.text_facts import TextFacts
@@ -39,14 +34,7 @@ from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
-from harness.verdict_kinds import (
-    ACCEPTANCES,
-    BUG,
-    DEAD_END,
-    INSTANCE,
-    REJECTIONS,
-    WRONG_BITS,
-)
+from harness.verdict_kinds import ACCEPTANCES, BUG, DEAD_END, INSTANCE, REJECTIONS, WRONG_BITS
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
@@ -60,7 +48,7 @@ _PLAIN = ("letter", "digit")
 _LAYOUT = b" \t\n\r"
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
 _NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
-KINDS = (*WRONG_BITS, "dead_end", "mask_consume_mismatch")
+KINDS = (*WRONG_BITS, DEAD_END, "mask_consume_mismatch")
 """The kinds that can be tried without other engines and without a search."""
 
 
@@ -219,10 +207,9 @@ class Trial:
             reason = "not_json" if symptom.keyword == "json" else ""
             return effect_of_acceptance(case.kind, reason, format_alone=alone).name
         sizes, spelled = list(map(len, self.vocabulary.tokens)), self.vocabulary.spelled
-        effects = CaseEffects(
-            schema, self._judge, list, sizes, spelled, self.vocabulary.eos, frozenset()
-        )
-        columns, valid = EffectColumns(1), []
+        of_text = self._judge, list, sizes, spelled, self.vocabulary.eos
+        effects, columns = CaseEffects(schema, *of_text, frozenset()), EffectColumns(1)
+        valid: list[bytes] = []
         if case.kind in REJECTIONS:
             at = symptom.at if symptom.at >= 0 else len(case.text)
             at = case.token_at if case.token else at
@@ -243,8 +230,14 @@ class Trial:
         return answers
 
     def compiles(self, schema: str) -> bool:
-        """Whether the engine compiles a schema."""
-        return isinstance(self._compiled(schema), Compiled)
+        """Whether the engine compiles a schema, at whose start it then stands."""
+        if self._schema != schema:
+            self._schema = schema
+            self._outcome = self._panel.compile(schema)[0]
+            self._printed = self._panel.output(0)
+            self.failures += isinstance(self._outcome, TimedOut | Crashed | OutOfMemory)
+            self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
+        return isinstance(self._outcome, Compiled)
 
     def _rulings(self, cases: Sequence[ErrorCase]) -> Sequence[Ruling | None]:
         schema = cases[0].schema
@@ -268,16 +261,6 @@ class Trial:
             return []
         return answer.each()
 
-    def _compiled(self, schema: str) -> Outcome | None:
-        """What became of a schema in the engine, which then stands at its start."""
-        if self._schema != schema:
-            self._schema = schema
-            self._outcome = self._panel.compile(schema)[0]
-            self._printed = self._panel.output(0)
-            self.failures += isinstance(self._outcome, TimedOut | Crashed | OutOfMemory)
-            self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
-        return self._outcome
-
     def tokens(self, case: ErrorCase) -> list[int]:
         """The ids that are fed for a case."""
         before, after = case.around
@@ -287,10 +270,14 @@ class Trial:
 
     def _symptom(self, case: ErrorCase, ruling: Ruling | None, probed: Probed) -> Symptom | None:
         """The error that a case shows by what validators and engine said of it."""
-        count = len(self.tokens(case))
-        if ruling is None:
-            return _of_the_engine_alone(case, probed, count)
-        at, last = probed.allowed, count - 1
+        at, last = probed.allowed, len(self.tokens(case)) - 1
+        if case.kind == DEAD_END:
+            dead = at > last and probed.empty
+            return Symptom(len(case.text), BUG, "", "empty") if dead else None
+        if ruling is None:  # the mask says another thing of the last token than what is consumed
+            differs = at == last and probed.forbidden == probed.taken
+            mark = "consumes" if probed.taken else "refuses"
+            return Symptom(len(case.text) - 1, BUG, "", mark) if differs else None
         if case.kind in ACCEPTANCES:
             return self._described(case, ruling, probed, ruling.keyword) if at > last else None
         refused = at <= last and probed.forbidden and (at == last) == (case.kind == "never_stops")
@@ -322,16 +309,6 @@ class Trial:
         counted = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
         at, keyword = rows["offset"][0], rows["keyword"][0]
         return Symptom(at, counted["class"], keyword, mark, counted["departure"])
-
-
-def _of_the_engine_alone(case: ErrorCase, probed: Probed, count: int) -> Symptom | None:
-    """A dead end, or a mask that says another thing of the last token than what is consumed."""
-    if case.kind == "dead_end":
-        dead = probed.allowed == count and probed.empty
-        return Symptom(len(case.text), BUG, "", "empty") if dead else None
-    if probed.allowed != count - 1 or probed.forbidden != probed.taken:
-        return None
-    return Symptom(len(case.text) - 1, BUG, "", "consumes" if probed.taken else "refuses")
 
 
 def _may_be(kind: str, ruling: Ruling | None) -> bool:

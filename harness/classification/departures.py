@@ -9,26 +9,7 @@ keyword); every other proven verdict is a ``bug``. Where several entries fit, th
 A class is never stored: it is computed whenever a run is read, with whatever catalogue is given.
 Entries on a behaviour that is about spellings have no rules: they are for the spelling profile, and
 a verdict whose effect is a spelling has no departure.
-
-A rule (a table ``when``; of several one must fit) is a set of conditions that must all hold; a list
-holds where one of its members does. The conditions:
-
-- ``kind``, ``category``, ``detail``, ``place``, ``keyword``: words of the tables.
-- ``token``: regular expressions for the token's bytes from the one on that the engine refuses (or
-  with which an accepted instance became invalid; the whole token where it is not known), each read
-  as one character (Latin-1); all of it must match, as with ``before``. Of this byte are place,
-  category, detail and keyword, too.
-- ``before``: the same for the last 32 bytes that were written before it.
-- ``format``, ``schema_type``: values of ``format`` and ``type`` in the subschema at the pointer.
-- ``schema_has``: keywords that stand there.
-- ``schema_pattern``: regular expressions for its ``pattern``.
-- ``multiple_of``: what is true of its ``multipleOf``: see `MULTIPLES`.
-- ``only_through``: the subschema applies only by way of ``allOf`` (with two or more members) or of
-  a ``reference`` that is not of the form ``#`` or ``#/…``.
-- ``references``: at least so many references lie on every way to the instance pointer.
-- ``warning``: ids of `EngineWarning`, one of which the engine printed when
-  it compiled the schema. By ``keyword`` or ``only_through`` the rule must name nothing but what
-  these are about.
+`docs/departures.md` explains the rules and their conditions.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RowNumbers, RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES, Words
-from harness.schemas.schema import Schema
+from harness.schemas.schema import Schema, number, types
 from harness.verdict_kinds import WALK
 
 _BEFORE: Final = 32
@@ -225,22 +225,15 @@ class VerdictRows:
         for column in (pointers, keywords):
             key = key * max(1, len(column.words)) + column.codes[rows]
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
-        found = [
-            says(
-                int(self._case[row]),
-                pointers.words[pointers.codes[row]],
-                keywords.words[keywords.codes[row]],
-            )
-            for row in rows[first].tolist()
-        ]
+        found = []
+        for row in rows[first].tolist():
+            words = (column.words[column.codes[row]] for column in (pointers, keywords))
+            found.append(says(int(self._case[row]), *words))
         return np.array(found, dtype=np.bool_)[which]
 
     @cache  # noqa: B019 - as long as the run is read
     def _lookup(self, case: int) -> Schema:
-        return Schema(self._schema_of(case))
-
-    def _schema_of(self, case: int) -> Any:
-        return json.loads(self._cases["schema"][case].as_py())
+        return Schema(json.loads(self._cases["schema"][case].as_py()))
 
 
 def _words(column: pa.ChunkedArray) -> Words:
@@ -253,48 +246,40 @@ def _schema_says(condition: str, wanted: Any, schema: Schema, pointer: str, keyw
     """Whether the subschema that a verdict points at meets a condition on it."""
     if condition == "only_through":
         return any(schema.only_through(pointer, keyword, what) for what in wanted)
-    here = schema.subschema(pointer, keyword)
-    if here is None:
-        return False
-    types, pattern = here.get("type"), here.get("pattern")
-    asked: Mapping[str, Callable[[], bool]] = {
-        "format": lambda: here.get("format") in wanted,
-        "schema_type": lambda: any(
-            one in wanted for one in (types if isinstance(types, list) else [types])
-        ),
-        "schema_has": lambda: any(one in here for one in wanted),
-        "schema_pattern": lambda: (
-            isinstance(pattern, str) and any(one.fullmatch(pattern) for one in wanted)
-        ),
-        "multiple_of": lambda: not _multiples(here).isdisjoint(wanted),
-    }
-    return asked[condition]()
+    here = schema.subschema(pointer, keyword) or {}
+    match condition:
+        case "format":
+            return here.get("format") in wanted
+        case "schema_type":
+            return not set(types(here)).isdisjoint(wanted)
+        case "schema_has":
+            return not here.keys().isdisjoint(wanted)
+        case "schema_pattern":
+            pattern = here.get("pattern")
+            return isinstance(pattern, str) and any(one.fullmatch(pattern) for one in wanted)
+    return not _multiples(here).isdisjoint(wanted)
 
 
 def _multiples(here: Mapping[str, Any]) -> set[str]:
     """Which of `MULTIPLES` are true of a subschema."""
 
-    def bound(name: str, shift: int) -> list[float]:
-        value = _number(here.get(name))
-        return [] if value is None else [value + shift]
+    def bounds(*names: str, shift: int) -> list[float]:
+        values = (number(here.get(name)) for name in names)
+        return [value + shift * at for at, value in enumerate(values) if value is not None]
 
-    step = _number(here.get("multipleOf"))
+    step = number(here.get("multipleOf"))
     if step is None:
         return set()
     found = {"fraction"} if step != math.floor(step) else set()
     if step > 1024:
         found.add("above_1024")
-    least = [*bound("minimum", 0), *bound("exclusiveMinimum", 1)]
-    greatest = [*bound("maximum", 0), *bound("exclusiveMaximum", -1)]
+    least = bounds("minimum", "exclusiveMinimum", shift=1)
+    greatest = bounds("maximum", "exclusiveMaximum", shift=-1)
     if bool(least) != bool(greatest):
         found.add("half_bounded")
     elif least and min(greatest) - max(least) >= _WIDE:
         found.add("wide")
     return found
-
-
-def _number(value: Any) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _printed(wanted: str, names: Mapping[str, Any], output: str) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from harness.bugs.listing import Bug, BugList
     from harness.runs.directory import RunDirectory
     from harness.versions.bugs import MetBug
-    from harness.versions.sides import Side
+    from harness.versions.compare import Side
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,12 @@ def bugs(
     from harness.engines.environments import provide_all
     from harness.engines.specs import parse_specs
     from harness.versions.bugs import bugs_across, with_others
-    from harness.versions.sides import require_engine, require_finished
+    from harness.versions.compare import require_finished
 
     further = provide_all(parse_specs([wanted.also])) if wanted.also else []
     stored = [access.open(run) for run in runs]
     for run in stored:
-        require_finished(run)
-        if wanted.engine is not None:
-            require_engine(run, wanted.engine)
+        require_finished(run, wanted.engine)
     catalogue, how = access.catalogue, search.of(wanted.class_)
     lists = {}
     for name, run in zip(_names(stored), stored, strict=True):
@@ -204,7 +202,6 @@ def compare(
 
     from harness.bugs.listing import bug_list
     from harness.versions import compare as versions
-    from harness.versions.sides import sides
     from harness.versions.text import comparison_markdown, write_page
 
     if json.as_json and asked.markdown:
@@ -220,7 +217,7 @@ def compare(
             known[run.path] = bug_list(run, find_bugs(run, catalogue, **how))
         return known[run.path]
 
-    pairs = sides(old, new, asked.first, asked.second)
+    pairs = versions.sides(old, new, asked.first, asked.second)
     found = [
         versions.compare(*pair, bugs_of, catalogue, spellings=search.spellings) for pair in pairs
     ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,12 +19,14 @@ from harness.render.terminal import print_lines, print_table
 from harness.verdict_kinds import LOST_VALUE, SPELLING, TRAP, UNCLEAR
 
 if TYPE_CHECKING:
-    from harness.analysis.statistics import Interval
     from harness.impact.answers import ImpactRun
-    from harness.impact.summary import Accuracy, EngineImpact
 
-_COSTS = {LOST_VALUE: "values lost", TRAP: "traps"}
-_COSTS |= {UNCLEAR: "wrongly, unclear", SPELLING: "spellings"}
+_COSTS = {
+    LOST_VALUE: "values lost",
+    TRAP: "traps",
+    UNCLEAR: "wrongly, unclear",
+    SPELLING: "spellings",
+}
 """What a step that was wrongly overruled cost, by effect."""
 
 _DATA = click.Path(path_type=Path, exists=True)
@@ -78,91 +80,95 @@ def _run(task: str, data: Path | None, request: ImpactRequest, json: Json) -> No
 
 
 def _print(run: ImpactRun, *, as_json: bool) -> None:
-    from harness.impact import summary
+    from harness.impact.summary import summarize
 
-    engines, answers = summary.summarize(run), summary.accuracy(run)
+    summary = summarize(run)
     if as_json:
-        print_json(summary.as_json(run, engines, answers))
+        print_json(summary)
         return
-    print_table(_answers(run, engines, answers))
-    print_lines(_comparison(answers))
+    engines: Mapping[str, Mapping[str, Any]] = summary["engines"]
+    print_table(_answers(summary["task"], engines))
+    print_lines(_comparison(summary))
     print_table(_masks(engines))
     print_table(_times(engines))
     for name, engine in engines.items():
-        for what, counts in (("bug", engine.bugs), ("departure", engine.departures)):
+        for what in ("bug", "departure"):
             print_lines(
                 f"{name}: {steps} steps, {effect.replace('_', ' ')}, {what} {id_}"
-                for effect, some in counts.items()
+                for effect, some in engine[f"{what}s"].items()
                 for id_, steps in some.items()
             )
 
 
-def _comparison(answers: Accuracy) -> Iterator[str]:
+def _comparison(summary: Mapping[str, Any]) -> Iterator[str]:
     """Who is better, and what the placements of an instruction do."""
-    yield from (pair.verdict for pair in answers.pairs)
-    if answers.unanswerable:
+    yield from (pair["verdict"] for pair in summary["pairs"])
+    if summary["unanswerable"]:
         yield (
-            f"left out of these: {answers.unanswerable} items that no text which keeps their"
+            f"left out of these: {summary['unanswerable']} items that no text which keeps their"
             " schema answers rightly"
         )
-    for name, placed in answers.placements.items():
-        shares = ", ".join(f"{place} {_share(share)}" for place, share in placed.accuracy.items())
-        yield f"{name}, {placed.groups} questions: {shares}"
-        for effect in placed.effects:
-            yield f"  {effect.name}: {effect.value:+.1%}, {effect.verdict}"
+    for name, placed in summary["placements"].items():
+        shares = (f"{place} {_share(share)}" for place, share in placed["accuracy"].items())
+        yield f"{name}, {placed['groups']} questions: {', '.join(shares)}"
+        for effect in placed["effects"]:
+            yield f"  {effect['name']}: {effect['value']:+.1%}, {effect['verdict']}"
 
 
-def _share(share: Interval) -> str:
-    return "" if share.value is None else f"{share.value:.1%}{share.in_brackets}"
+def _share(share: Mapping[str, Any]) -> str:
+    if share["value"] is None:
+        return ""
+    if share["low"] is None or share["high"] is None:
+        return f"{share['value']:.1%}"
+    return f"{share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
 
 
-def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy) -> Table:
-    task = run.manifest["identity"]["task"]
+def _answers(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, Any]]) -> Table:
+    columns = ("engine", "asked", "answered", "parsed", "right", "share", "others")
     rows = []
     for name, engine in engines.items():
-        rest = {what: count for what, count in engine.outcomes.items() if what != "answered"}
-        row = {"engine": name, "asked": engine.items, "answered": engine.answered}
-        row |= {"parsed": engine.parsed, "right": engine.correct}
-        row |= {"share": _share(answers.shares[name])}
-        others = (f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
-        rows.append({**row, "others": ", ".join(others)})
-    return Table.of_rows(f"answers to {task['name']}, {task['items']} items", rows)
+        rest = {what: count for what, count in engine["outcomes"].items() if what != "answered"}
+        others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
+        numbers = (engine[key] for key in ("items", "answered", "parsed", "correct"))
+        rows.append((name, *numbers, _share(engine["share"]), others))
+    return _table(f"answers to {task['name']}, {task['items']} items", columns, rows)
 
 
-def _masks(engines: Mapping[str, EngineImpact]) -> Table:
+def _masks(engines: Mapping[str, Mapping[str, Any]]) -> Table:
     from harness.impact.answers import UNCONSTRAINED
 
+    columns = ("engine", "tokens", "overruled", *_COSTS.values(), "rightly", "open")
+    mass = ("mass removed", "mass wrongly", "mass of values")
     rows = []
     for name, engine in engines.items():
         if name != UNCONSTRAINED:
-            row = {"engine": name, "tokens": engine.tokens, "overruled": engine.overruled}
-            row |= {words: engine.effects.get(effect, 0) for effect, words in _COSTS.items()}
-            row |= {"rightly": engine.rulings["right"], "open": engine.rulings["open"]}
-            row |= {"mass removed": f"{engine.removed:.3%}"}
-            row |= {"mass wrongly": f"{engine.proven_mass:.3%}"}
-            rows.append({**row, "mass of values": f"{engine.losing_mass:.3%}"})
-    return Table.of_rows("what masks took from the model", rows)
+            costs = (engine["effects"].get(effect, 0) for effect in _COSTS)
+            rest = (engine["rulings"][word] for word in ("right", "open"))
+            masses = (f"{engine[key]:.3%}" for key in ("removed", "proven_mass", "losing_mass"))
+            rows.append((name, engine["tokens"], engine["overruled"], *costs, *rest, *masses))
+    return _table("what masks took from the model", (*columns, *mass), rows)
 
 
-_TIMES = {
-    "compile": ("first mask ms", "{:.1f}"),
-    "mask": ("mask ms", "{:.3f}"),
-    "model": ("model ms", "{:.2f}"),
-    "texts": ("texts a step", "{:.1f}"),
-    "overhead": ("overhead", "{:+.1f}%"),
-    "whole": ("whole answer", "{:+.1f}%"),
-}
-"""Means of `CostSummary`, with their titles and how they are printed."""
-
-
-def _times(engines: Mapping[str, EngineImpact]) -> Table:
+def _times(engines: Mapping[str, Mapping[str, Any]]) -> Table:
+    columns = ("engine", "schemas, bytes", "first mask ms", "mask ms", "model ms", "texts a step")
     rows = []
     for name, engine in engines.items():
-        halves = ((f"{one.smallest:,} to {one.largest:,}", one.cost) for one in engine.by_size)
-        for which, cost in (("all", engine.cost), *halves):
-            row = {"engine": name if which == "all" else "", "schemas, bytes": which}
-            for key, (title, form) in _TIMES.items():
-                number = getattr(cost, key)
-                row[title] = "" if number is None else form.format(number)
-            rows.append(row)
-    return Table.of_rows("time per token", rows)
+        rows.append((name, "all", *_cells(engine["cost"])))
+        rows += (
+            ("", f"{half['smallest']:,} to {half['largest']:,}", *_cells(half["cost"]))
+            for half in engine["by_size"]
+        )
+    return _table("time per token", (*columns, "overhead", "whole answer"), rows)
+
+
+def _cells(cost: Mapping[str, float | None]) -> list[str]:
+    forms = {"compile": "{:.1f}", "mask": "{:.3f}", "model": "{:.2f}", "texts": "{:.1f}"}
+    forms |= {"overhead": "{:+.1f}%", "whole": "{:+.1f}%"}
+    return [
+        "" if (number := cost[name]) is None else form.format(number)
+        for name, form in forms.items()
+    ]
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    return Table.of(title, columns, [dict(zip(columns, row, strict=True)) for row in rows])

@@ -20,8 +20,8 @@ from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.analysis.stored import Classify
+    from harness.bugs.groups import Explanation
     from harness.bugs.listing import BugList
-    from harness.bugs.search import SearchResult
     from harness.classification.departures import Catalogue
     from harness.runs.directory import RunDirectory
 
@@ -81,7 +81,7 @@ def end_run(
         sys.exit(1)
 
 
-def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> SearchResult:
+def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> Explanation:
     """See `harness.bugs.search.search`; progress goes to standard error."""
     from harness.bugs.printing import ShrinkProgress
     from harness.bugs.search import search

@@ -11,7 +11,7 @@ from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk, Distrusted
 from harness.comparison.challenger import Challenges
-from harness.comparison.disputes import BlankQuota
+from harness.comparison.disputes import SpellingQuota
 from harness.comparison.effects import CaseEffects
 from harness.comparison.fed_texts import reference_problem
 from harness.comparison.flaws import Probes
@@ -174,7 +174,7 @@ class RunningCase:
         self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
         self.failures: dict[int, int] = {}
         self.probes = Probes(tools.vocabulary)
-        self.blanks = BlankQuota(tools.vocabulary.blank)
+        self.quota = SpellingQuota(tools.vocabulary.respelling)
         self.schema: Any = None
         self.challenges: Challenges | None = None
         self.alone = False

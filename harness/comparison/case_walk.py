@@ -213,7 +213,7 @@ class CaseWalk:
                 tools.rules.cap,
                 (*position.path, *tools.vocabulary.eos_ids),
                 position.key,
-                None if state.mode.in_string else run.blanks,
+                run.quota,
                 place,
             )
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
@@ -267,7 +267,7 @@ class CaseWalk:
         for row, columns in rejections(judge(resolution.findings)).items():
             refused = resolution.findings.tokens[columns]
             place = place_of(state, at_end=position.at_end)
-            run.blanks.note([position.engines[row]] * len(refused), refused, place)
+            run.quota.note(position.engines[row], refused, place)
         failures = {**resolution.failures, **charged}
         for engine, failure in failures.items():
             run.failed(engine, failure, "resolve", self.number, position.number)

@@ -21,7 +21,7 @@ class Dispute:
     """The tokens that exactly `accepters` allow, of the engines judged at this position.
 
     Engines are numbers in the order of the run. `tokens` are ascending. `drawn` are those that
-    are resolved: all of them, or under a cap a sample, with few of white space (`BlankQuota`).
+    are resolved: all of them, or under a cap a sample, with few of `SpellingQuota`.
     """
 
     accepters: tuple[int, ...]
@@ -36,27 +36,27 @@ class Dispute:
 
 
 _ENOUGH: Final = 4
-"""So many proven rejections of white space show what an engine does at such a place."""
+"""So many proven rejections show what an engine does with spellings at such a place."""
 
 
 @dataclass
-class BlankQuota:
-    """How many tokens of white space between JSON's own are still resolved in a case.
+class SpellingQuota:
+    """How many tokens that only spell a value otherwise are still resolved in a case.
 
     To refuse one costs a spelling and no value, so a few are enough for each engine and place.
-    `blank` are the tokens that begin with white space, shape ``(size,)``.
+    `respelling` are these tokens outside of strings and inside, shape ``(size,)`` each.
     """
 
-    blank: npt.NDArray[np.bool_]
+    respelling: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
     _proven: Counter[tuple[int, str]] = field(default_factory=Counter)
 
-    def note(self, engines: Sequence[int], tokens: Tokens, place: str) -> None:
-        """Count proven rejections, each of an engine and a token."""
-        self._proven.update(
-            (engine, place)
-            for engine, blank in zip(engines, self.blank[tokens].tolist(), strict=True)
-            if blank
-        )
+    def of(self, tokens: Tokens, place: str) -> npt.NDArray[np.bool_]:
+        """Which tokens only spell a value otherwise at a place (see `place_of`)."""
+        return self.respelling[place in ("inside string", "inside key")][tokens]
+
+    def note(self, engine: int, tokens: Tokens, place: str) -> None:
+        """Count proven rejections."""
+        self._proven[engine, place] += int(self.of(tokens, place).sum())
 
     def left(self, engines: Sequence[int], place: str) -> int:
         """How many more to resolve that all of some engines reject."""
@@ -70,14 +70,14 @@ def find_disputes(
     cap: int | None,
     always: Sequence[int],
     key: str,
-    quota: BlankQuota | None = None,
+    quota: SpellingQuota | None = None,
     place: str = "",
 ) -> list[Dispute]:
     """Every dispute among `masks`, shape ``(len(engines), words)``, over ids below `size`.
 
     In the order of their accepters. Of each `cap` tokens are drawn (None: all), never without those
     among `always`; the sample depends on `key` and the dispute's own engines. Under a cap, tokens
-    that begin with white space have a `quota` of their own for each `place` outside strings.
+    that only spell a value otherwise have a `quota` of their own for each `place`.
     """
     differing = np.bitwise_or.reduce(masks) & ~np.bitwise_and.reduce(masks)
     if not differing.any():
@@ -91,8 +91,8 @@ def find_disputes(
         name = ",".join(map(str, accepters))
         parts = [(tokens, cap)]
         if cap is not None and quota is not None:
-            blank = quota.blank[tokens]
-            parts = [(tokens[~blank], cap), (tokens[blank], quota.left(rejecters, place))]
+            alike = quota.of(tokens, place)
+            parts = [(tokens[~alike], cap), (tokens[alike], quota.left(rejecters, place))]
         drawn = [draw(some, most, always, f"{key}/{name}") for some, most in parts]
         out.append(Dispute(accepters, rejecters, tokens, np.sort(np.concatenate(drawn))))
     return sorted(out, key=lambda dispute: dispute.accepters)

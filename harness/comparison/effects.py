@@ -13,6 +13,7 @@ there is, so it is stored how many were tried.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -45,7 +46,7 @@ from harness.workers import wire
 
 _BATCH: Final = 256
 """Texts in one request, which has a limit of time."""
-_ROOM, _SLOW_ROOM = 1_000_000, 12_000
+_ROOM, _SLOW_ROOM = 2_000_000, 12_000
 """Bytes of spellings that an engine is asked about in a case, and one with slow masks; what is left
 is unclear."""
 _FULLY, _FEW = 48, 6
@@ -195,7 +196,7 @@ class _Inquiry:
         self._case, self._ask, self._orders = case, ask, orders
         self._whole: dict[tuple[int, str], _Search] = {}
         self._faults: dict[tuple[int, _Refusal], Part] = {}
-        self._written: dict[int, int] = {}
+        self._written: Counter[int] = Counter()
         self._taken: dict[int, dict[Way, None]] = {}
 
     def effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
@@ -218,32 +219,41 @@ class _Inquiry:
         self._after_beginning(searches, 1)
         left = _open(searches)
         self._after_beginning(left[:_FULLY], MOST)
-        self._after_beginning(left[_FULLY:], _FEW)
+        self._after_beginning(left[_FULLY:], _FEW, share=0.5)
         left = _open(left)
         self._from_start(left)
         for one in (left := _open(left)):
             one.effect = self._charged(one)
         self._mend(_open(left))
 
-    def _after_beginning(self, searches: Sequence[_Search], most: int) -> None:
+    def _after_beginning(
+        self, searches: Sequence[_Search], most: int, *, share: float = 1.0
+    ) -> None:
         """Ask for spellings after what is consumed; one that is taken is only a spelling lost.
 
-        The ways to write that an engine has taken in this case come first.
+        For `most` of each value, or as many as a `share` of the engine's room holds. The ways to
+        write that an engine has taken in this case come first.
         """
+        sizes: Counter[int] = Counter()
+        for one in searches:
+            sizes[one.rejected.engine] += len(one.rejected.text)
+        each = {
+            engine: min(most, max(1, int(share * self._left(engine)) // max(1, size)))
+            for engine, size in sizes.items()
+        }
         lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
         asked: dict[int, list[tuple[_Search, Way]]] = {}
         for one in searches:
             text, engine = one.rejected.text, one.rejected.engine
-            room = _SLOW_ROOM if engine in self._case.slow else _ROOM
-            if self._written.get(engine, 0) >= room:
+            if self._left(engine) <= 0:
                 continue
             known = {refusal.text for refusal in one.refused}
-            first = list(self._taken.get(engine, ()))[:_FEW] if most > 1 else ()
+            first = list(self._taken.get(engine, ()))[:_FEW] if each[engine] > 1 else ()
             orders = self._orders(engine)
-            usual = usual_spellings(text, one.rejected.written, orders, most, first)
+            usual = usual_spellings(text, one.rejected.written, orders, each[engine], first)
             for spelling, way in usual.items():
                 if spelling not in known:
-                    self._written[engine] = self._written.get(engine, 0) + len(spelling)
+                    self._written[engine] += len(spelling)
                     lists.setdefault(engine, []).append((one.rejected.tokens, spelling))
                     asked.setdefault(engine, []).append((one, way))
         for engine, answers in self._followed(lists).items():
@@ -255,6 +265,10 @@ class _Inquiry:
                 elif one.effect is None:
                     one.effect = Effect(SPELLING, text, len(one.refused))
                     self._taken.setdefault(engine, {})[way] = None
+
+    def _left(self, engine: int) -> int:
+        """The bytes that an engine may still be asked about."""
+        return (_SLOW_ROOM if engine in self._case.slow else _ROOM) - self._written[engine]
 
     def _from_start(self, searches: Sequence[_Search]) -> None:
         """Ask for whole texts, once for each engine and value."""

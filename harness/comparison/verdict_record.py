@@ -380,9 +380,10 @@ class VerdictNotes:
 
 
 _SORT: Final = np.arange(256, dtype=np.uint8)
-"""By byte: letters, digits and what is beyond ASCII are of one sort each."""
-for _alike in (range(65, 91), range(97, 123), range(48, 58), range(128, 256)):
-    _SORT[_alike] = _alike[0]
+"""By byte: letters, digits, marks without a meaning to JSON and bytes beyond ASCII are alike."""
+_MARKS: Final = b"!#$%&'()*;<=>?@^`|~"
+for _alike in (range(65, 91), range(97, 123), range(48, 58), range(128, 256), _MARKS):
+    _SORT[list(_alike)] = _alike[0]
 
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{0,4}|.)?", re.DOTALL)
 

@@ -90,7 +90,7 @@ class Attribution:
     """The attributions for one schema, as it was parsed; what is malformed counts as absent."""
 
     def __init__(self, schema: Any) -> None:
-        self._applicable = Applicable(schema)
+        self.applicable = Applicable(schema)
         self._last = (b"", Cursor())
         self._keys: dict[Frames, KeyRules] = {}
 
@@ -109,20 +109,13 @@ class Attribution:
         self._last = (text, further)
         return PlaceAttribution(self, further)
 
-    def levels(self, cursor: Cursor) -> list[Sources]:
-        """The sources of the open containers, and of the value that comes or is under way."""
-        mode = cursor.mode
-        written = mode is Mode.STRING or mode is Mode.LITERAL or mode.in_number
-        slot = written or mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
-        return self._applicable.levels(cursor.frames, cursor if written else None, slot=slot)
-
     def key_rule(self, key: _Key) -> tuple[GoverningRule | None, str]:
         """What is in force for a key, and the word for it."""
         frames, begun, whole = key
         if frames not in self._keys:
             if len(self._keys) >= _MAX_MEMO:
                 self._keys.clear()
-            sources = self._applicable.levels(frames, None, slot=False)[-1]
+            sources = self.applicable.levels(frames, None, slot=False)[-1]
             self._keys[frames] = KeyRules(sources, frames[-1])
         return self._keys[frames].rule(begun, whole=whole)
 
@@ -188,17 +181,20 @@ class PlaceAttribution:
         categories: list[str] = []
         keywords: list[GoverningKeyword] = []
         for token, end, special in zip(tokens, ends, reserved, strict=False):
-            if self._plain and not (end or special) and _stays_inside(token):
-                categories.append(word)
-                keywords.append(inside or self.governing(token))
-            else:
-                categories.append(self.category(token, end=end, reserved=special))
-                keywords.append(self.governing(token, end=end, reserved=special))
+            plain = self._plain and not (end or special) and _stays_inside(token)
+            how = {"end": end, "reserved": special}
+            categories.append(word if plain else self.category(token, **how))
+            keywords.append((plain and inside) or self.governing(token, **how))
         return categories, keywords
 
     @cached_property
     def _levels(self) -> list[Sources]:
-        return self._attribution.levels(self._cursor)
+        """The sources of the open containers, and of the value that comes or is under way."""
+        mode, frames = self._cursor.mode, self._cursor.frames
+        written = mode is Mode.STRING or mode is Mode.LITERAL or mode.in_number
+        slot = written or mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
+        scalar = self._cursor if written else None
+        return self._attribution.applicable.levels(frames, scalar, slot=slot)
 
     def _of_piece(self, token: bytes) -> GoverningKeyword:
         """What is in force for the first piece of a token that does not begin inside a key."""
@@ -208,7 +204,7 @@ class PlaceAttribution:
             keyed = self._in_object and (mode in _KEY_PLACES or mode is Mode.AFTER)
             if keyed and first != _OBJECT_END:
                 key = self._key_in(token) if _may_begin_key(token) else None
-                return self._fresh_key if key is None else self._of_key(key)
+                return self._of_key(key or (self._cursor.frames, b"", False))
             if mode.in_number and first not in _IN_NUMBER:
                 return self._after_number(token)
         if first not in self._memo:
@@ -261,11 +257,6 @@ class PlaceAttribution:
             return None
         rule = governing_rule(self._levels[-1], by_order(NEXT_MEMBER))
         return rule if rule is not None and rule.rank < NOT_RANK else None
-
-    @cached_property
-    def _fresh_key(self) -> GoverningKeyword:
-        """What is in force before a key of which nothing is written."""
-        return self._of_key((self._cursor.frames, b"", False))
 
     def _of_key(self, key: _Key) -> GoverningKeyword:
         """What is in force for a key, or for a comma of an object and the key after it."""

@@ -30,6 +30,7 @@ _MAX_WORK = 2000
 _MAX_STRING = 5000
 _MAX_NUMBER = 400
 _MANY_STATES = 15_000
+_COMBINED: Final = frozenset(("$ref", "allOf", "anyOf", "oneOf", "propertyNames"))
 _OLD: Final = frozenset(("draft-04", "draft-06", "draft-07"))
 
 
@@ -43,21 +44,6 @@ class EarliestFailure:
         self._root = root
         self._draft = draft
         self._work = 0
-        self._below: dict[str, Callable[[ValueSpan, dict[str, Any], int], Part | None]] = {
-            "$ref": self._reference,
-            "allOf": lambda node, holder, depth: _first_lost(
-                self._each(node, holder["allOf"], depth)
-            ),
-            "anyOf": partial(self._every, "anyOf"),
-            "oneOf": partial(self._every, "oneOf"),
-            "properties": self._members,
-            "additionalProperties": self._additional,
-            "items": self._items,
-            "prefixItems": lambda node, holder, depth: self._pairs(
-                zip(node.items, holder["prefixItems"], strict=False), depth
-            ),
-            "propertyNames": self._names,
-        }
 
     def keyword(
         self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int | None = None
@@ -69,10 +55,10 @@ class EarliestFailure:
         """
         if depth is None:
             self._work = _MAX_WORK
-        own, below = ASSERTIONS.get(keyword), self._below.get(keyword)
-        if own is not None:
+        if (own := ASSERTIONS.get(keyword)) is not None:
             return own(node, holder[keyword], holder)
-        return None if below is None else below(node, holder, depth or 0)
+        way = self._combined if keyword in _COMBINED else self._below
+        return way(keyword, node, holder, (depth or 0) + 1)
 
     def part(self, node: ValueSpan, schema: Any, depth: int = 0) -> Part | None:
         """From where on `node` is lost under `schema`; None where nothing is proven."""
@@ -95,56 +81,57 @@ class EarliestFailure:
             return self._draft == "2020-12"
         return keyword != "format"  # which formats are asserted is for the validators to say
 
-    def _reference(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        return self.part(node, target(self._root, holder["$ref"]), depth + 1)
-
-    def _each(self, node: ValueSpan, branches: Sequence[Any], depth: int) -> Iterator[Part | None]:
-        return (self.part(node, branch, depth + 1) for branch in branches)
-
-    def _every(
+    def _combined(
         self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int
     ) -> Part | None:
-        latest: Part | None = None
-        for part in self._each(node, holder[keyword], depth):
-            if part is None:
-                return None
-            latest = part if latest is None else max(latest, part)
-        return latest
+        """The same of a keyword that applies schemas to `node` itself, or to its names."""
+        value = holder[keyword]
+        match keyword:
+            case "$ref":
+                return self.part(node, target(self._root, value), depth)
+            case "allOf":
+                return _first_lost(self.part(node, branch, depth) for branch in value)
+            case "anyOf" | "oneOf":
+                latest: Part | None = None
+                for branch in value:
+                    if (part := self.part(node, branch, depth)) is None:
+                        return None
+                    latest = part if latest is None else max(latest, part)
+                return latest
+            case "propertyNames":
+                names = (self.part(member.key, value, depth) for member in node.members)
+                return next(filter(None, names), None)
+        return None
 
-    def _members(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        schemas = holder["properties"]
-        named = (member for member in node.members if member.name in schemas)
-        return self._pairs(((member, schemas[member.name]) for member in named), depth)
-
-    def _additional(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        schema = holder["additionalProperties"]
-        if schema is False:
-            return next(unknown_keys(node, holder), None)
-        return self._pairs(((one, schema) for one in additional_members(node, holder)), depth)
-
-    def _items(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        schema = holder["items"]
-        if isinstance(schema, list):
-            return self._pairs(zip(node.items, schema, strict=False), depth)
-        fixed = holder.get("prefixItems") if self._draft == "2020-12" else None
-        return self._pairs(((item, schema) for item in node.items[len(fixed or ()) :]), depth)
-
-    def _names(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        schema = holder["propertyNames"]
-        parts = (self.part(member.key, schema, depth + 1) for member in node.members)
-        return next((part for part in parts if part is not None), None)
-
-    def _pairs(self, pairs: Iterable[tuple[Entry, Any]], depth: int) -> Part | None:
+    def _below(
+        self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int
+    ) -> Part | None:
+        """The same of one that applies schemas to members or items."""
+        value, pairs = holder[keyword], list[tuple[Entry, Any]]()
+        match keyword:
+            case "properties":
+                pairs = [(one, value[one.name]) for one in node.members if one.name in value]
+            case "additionalProperties" if value is False:
+                return next(unknown_keys(node, holder), None)
+            case "additionalProperties":
+                pairs = [(one, value) for one in additional_members(node, holder)]
+            case "prefixItems":
+                pairs = list(zip(node.items, value, strict=False))
+            case "items" if isinstance(value, list):
+                pairs = list(zip(node.items, value, strict=False))
+            case "items":
+                fixed = holder.get("prefixItems") if self._draft == "2020-12" else None
+                pairs = [(item, value) for item in node.items[len(fixed or ()) :]]
         for entry, schema in pairs:
             lost = schema is False
-            part = entry.forbidden if lost else self.part(entry.value, schema, depth + 1)
+            part = entry.forbidden if lost else self.part(entry.value, schema, depth)
             if part is not None:
                 return part
         return None
 
 
 def _first_lost(parts: Iterable[Part | None]) -> Part | None:
-    return min((part for part in parts if part is not None), default=None)
+    return min(filter(None, parts), default=None)
 
 
 def _type(node: ValueSpan, allowed: Any, _holder: dict[str, Any]) -> Part | None:
@@ -340,9 +327,7 @@ def _format(node: ValueSpan, name: Any, holder: dict[str, Any]) -> Part | None:
 
 
 def _size(node: ValueSpan) -> int:
-    if node.kind == "string":
-        return len(node.value)
-    return len(node.entries)
+    return len(node.value if node.kind == "string" else node.entries)
 
 
 def _at_least(node: ValueSpan, least: Any, _holder: dict[str, Any], kind: str) -> Part | None:

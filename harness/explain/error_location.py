@@ -47,8 +47,7 @@ def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bo
     `start` is the length of the text for end-of-sequence. `fault` is as either validator names it,
     its keyword ``json`` for what is no JSON. `schema`, parsed, should be the same object each time.
     """
-    is_json = fault[0] != "json"
-    parts = _locator(schema).parts(text, fault, start) if is_json else _broken_off(text)
+    parts = _parts(text, fault, schema, start)
     if start >= end:
         return any(begin >= len(text) for begin, _ in parts)
     return any(begin < end and stop > start for begin, stop in parts)
@@ -59,9 +58,7 @@ def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
 
     The end of the text is the empty span there.
     """
-    if fault[0] == "json":
-        return _broken_off(text)
-    return sorted(set(_locator(schema).parts(text, fault, len(text))))
+    return sorted(set(_parts(text, fault, schema, len(text))))
 
 
 SHAPED: Final = frozenset(
@@ -88,7 +85,7 @@ def skeleton(token: bytes) -> bytes:
     return _PLAIN_RUN.sub(lambda run: b"0" if run[1] else b"a", token)
 
 
-class Locator:
+class _Locator:
     """The search under one schema, parsed; it must not change."""
 
     def __init__(self, schema: Any) -> None:
@@ -136,17 +133,18 @@ class Locator:
         return [node.last] if named is None else list(unknown_keys(node, named)) or [node.last]
 
 
-_known: list[Locator] = []
+_known: list[_Locator] = []
 
 
-def _locator(schema: Any) -> Locator:
-    """The search under a schema, kept for the last few, by identity."""
-    for locator in _known:
-        if locator.schema is schema:
-            return locator
-    _known.append(Locator(schema))
-    del _known[:-4]
-    return _known[-1]
+def _parts(text: bytes, fault: Fault, schema: Any, known: int) -> list[Part]:
+    """The parts at fault; the search is kept for the last few schemas, by identity."""
+    if fault[0] == "json":
+        return _broken_off(text)
+    locator = next((one for one in _known if one.schema is schema), None)
+    if locator is None:
+        locator = _Locator(schema)
+        _known[:] = [*_known[-3:], locator]
+    return locator.parts(text, fault, known)
 
 
 def _chain(root: ValueSpan, path: Sequence[str | int]) -> list[ValueSpan] | None:

@@ -75,9 +75,12 @@ def by_order(order: Order, frame: Frame | None = None, *, via: bool = False) -> 
     """
 
     def rule_of(source: Source) -> GoverningRule | None:
+        schema = source.schema
         for rank, keyword in enumerate(order):
-            if keyword in source.schema and _pertinent(keyword, source.schema, frame):
-                return _rule(rank, keyword, source)
+            if keyword in schema:
+                pertinent = _PERTINENT.get(keyword)
+                if pertinent is None or pertinent(schema[keyword], schema, frame or Frame(True)):
+                    return _rule(rank, keyword, source)
         return _at_last(source, via=via)
 
     return rule_of
@@ -92,11 +95,6 @@ def _at_last(source: Source, *, via: bool = False) -> GoverningRule | None:
         if keyword in source.schema:
             return _rule(rank, keyword, source)
     return GoverningRule(_VIA_RANK, *source.via) if via and source.via[0] else None
-
-
-def _pertinent(keyword: str, schema: dict[str, Any], frame: Frame | None) -> bool:
-    value, rule = schema[keyword], _PERTINENT.get(keyword)
-    return rule is None or rule(value, schema, frame or Frame(True))
 
 
 def _lists_names(rules: Any, _: dict[str, Any], frame: Frame) -> bool:
@@ -259,10 +257,9 @@ class KeyRules:
         names = {name for order in self._orders for name in order.places}
         self._names = sorted((name.encode("utf-8", "surrogatepass"), name) for name in names)
         self._patterns = {e for one in sources for e in mapping(one.schema, "patternProperties")}
-        self._closed = any(not one.undecided and _is_closed(one.schema) for one in sources)
-        self._memo: dict[
-            tuple[frozenset[str], frozenset[str]], tuple[GoverningRule | None, str]
-        ] = {}
+        sure = (one.schema for one in sources if not one.undecided)
+        self._closed = any(schema.get(word) is False for schema in sure for word in _NAMING[1:])
+        self._memo: dict[tuple[frozenset[str], ...], tuple[GoverningRule | None, str]] = {}
 
     def rule(self, begun: bytes, *, whole: bool) -> tuple[GoverningRule | None, str]:
         """What is in force for a key, and the word for it.
@@ -327,7 +324,3 @@ class KeyRules:
             for name in names & order.places.keys()
         }
         return next((word for word in _WORDS if word in found), "")
-
-
-def _is_closed(schema: dict[str, Any]) -> bool:
-    return any(schema.get(keyword) is False for keyword in _NAMING[1:])

@@ -77,15 +77,13 @@ class Pointers:
         address (pointers may then start elsewhere than at the root), nor where a reference lies
         below a condition, or leads there: what it leads to would look unconditional.
         """
-        return not any(
-            self._is_embedded(schema) or _hides(schema, conditional)
-            for schema, conditional in _schemas(self.root)
-        )
-
-    def _is_embedded(self, schema: dict[str, Any]) -> bool:
-        base = schema.get(self._id)
-        own = isinstance(base, str) and not base.startswith("#")
-        return schema is not self.root and (own or isinstance(schema.get("$schema"), str))
+        for schema, conditional in _schemas(self.root):
+            base = schema.get(self._id)
+            own = isinstance(base, str) and not base.startswith("#")
+            embedded = own or isinstance(schema.get("$schema"), str)
+            if (embedded and schema is not self.root) or _hides(schema, conditional):
+                return False
+        return True
 
     def site(self, path: Path, *, past_references: bool = False) -> Site | None:
         """Where a pointer leads; None where nowhere, or not for certain.

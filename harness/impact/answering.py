@@ -11,24 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.comparison.case_run import CaseRun
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.generation import Generator
 from harness.impact.items import Item, Score, Task
 from harness.impact.overruled import resolve_steps
-from harness.inputs.canonical_tokens import Canonical
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, Mode, advance
-from harness.validators.judge import Judge
 
 _FENCED = re.compile(rb"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
 class Answering:
-    """Answers the items of a task, in texts over the model's vocabulary."""
+    """Answers the items of a task; the tools are the generator's engines, with validators."""
 
-    def __init__(self, task: Task, generator: Generator, judge: Judge) -> None:
-        self._task, self._generator, self._judge = task, generator, judge
-        self._canonical = Canonical.of(generator.model.vocabulary)
+    def __init__(self, task: Task, generator: Generator, tools: CaseRun) -> None:
+        self._task, self._generator, self._tools = task, generator, tools
 
     def run(
         self,
@@ -57,10 +55,9 @@ class Answering:
     def answers(self, item: Item) -> list[ModelAnswer]:
         """The answers to one item."""
         answers = self._generator.generate(item)
-        vocabulary, panel = self._generator.model.vocabulary, self._generator.panel
-        resolve_steps(self._judge, vocabulary, panel, item.schema, answers, self._tokens)
+        resolve_steps(self._tools, item.schema, answers)
         for answer in answers:
-            text = answer.written(vocabulary)
+            text = answer.written(self._tools.vocabulary)
             parsed = _parsed(item, answer, text)
             score = Score(correct=False, reason=parsed.problem)
             if not parsed.problem:
@@ -69,12 +66,6 @@ class Answering:
             answer.parsed = not parsed.problem
             answer.correct, answer.reason = score.correct, score.reason
         return answers
-
-    def _tokens(self, text: bytes) -> Sequence[int]:
-        """The tokens of a text, the tokenizer's own where they are known."""
-        known = None if self._canonical is None else self._canonical.tokens(text)
-        vocabulary = self._generator.model.vocabulary
-        return vocabulary.encode_greedy(text) if known is None else known
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class ModelAnswer:
 
     @classmethod
     def of_line(cls, line: str) -> ModelAnswer:
-        """Read a line of JSON; ValueError, KeyError or TypeError where it is no answer."""
+        """Read a line of JSON."""
         values: dict[str, Any] = json.loads(line)
         values["overruled"] = [TokenChoice(**step) for step in values["overruled"]]
         values["cost"] = Cost(**values["cost"])
@@ -144,13 +144,7 @@ class ImpactRun:
 
     def answers(self) -> Iterator[ModelAnswer]:
         """The answers that are there; RunDirectoryError where a line is none."""
-        for number, line in enumerate(self._answers.lines(), 1):
-            try:
-                yield ModelAnswer.of_line(line)
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
-                raise RunDirectoryError(
-                    f"{self.path / ANSWERS}:{number} holds no answer", "it was altered"
-                ) from error
+        return self._answers.records(ModelAnswer.of_line, "answer", "it was altered")
 
     def append(self, answer: ModelAnswer) -> None:
         """Keep one more answer."""

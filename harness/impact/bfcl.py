@@ -8,15 +8,7 @@ The data come with the distribution ``bfcl-eval``. What that needs besides fits 
 of this project, so that it is installed without it, never imported, and only looked at for its
 files.
 
-The documentation names types of Python. Here they are those of JSON: ``dict`` is an object,
-``float`` a number, ``tuple`` an array, and ``any`` leaves a value free. An object with documented
-members is closed; one without is free. Three habits of the documentation would make a schema
-that nothing satisfies, or that forbids what the documentation itself offers:
-
-- an ``enum`` beside the type ``array`` lists what the items may be, and stands at the items;
-- an ``enum`` or ``default`` spelt as text beside another type (``"True"``, ``"2"``) stands for the
-  values of that type that are spelt so; what spells none (``"dontcare"``) stays text;
-- a ``default`` that the documented type or enum excludes, most often null, is allowed as well.
+`docs/impact_tasks.md` says what schema the documentation of a parameter becomes.
 """
 
 from __future__ import annotations
@@ -30,9 +22,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import InputError, UsageError, nearest
-from harness.impact.bfcl_scoring import is_answerable, score_call
+from harness.impact.bfcl_scoring import TYPES, is_answerable, score_call
 from harness.impact.items import Item, Score, Turn, json_lines
 from harness.inputs.case_archives import members
+from harness.schemas.schema import kinds
 
 CATEGORIES: Final = ("live_multiple", "multiple", "live_simple", "simple_python")
 """Those of which every question is answered by one call, in types that JSON has."""
@@ -40,24 +33,6 @@ CATEGORIES: Final = ("live_multiple", "multiple", "live_simple", "simple_python"
 _DISTRIBUTION: Final = "bfcl-eval"
 _INSTALL: Final = "pip install --no-deps bfcl-eval, or name a path with its data"
 _ANSWERS: Final = "possible_answer"
-_TYPES: Final[Mapping[str, str]] = {
-    "string": "string",
-    "integer": "integer",
-    "float": "number",
-    "boolean": "boolean",
-    "array": "array",
-    "tuple": "array",
-    "dict": "object",
-    "any": "",
-}
-_PYTHON: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
 _KEPT: Final = ("minimum", "maximum", "minItems", "maxItems")
 _SPELT: Final[Mapping[str, Mapping[str, bool]]] = {"boolean": {"true": True, "false": False}}
 
@@ -129,20 +104,17 @@ def read(path: Path | None, category: str) -> tuple[BfclQuestion, ...]:
     """The questions of a category in their order; see `load`."""
     if category not in CATEGORIES:
         raise UsageError(f"no category {category!r} of BFCL", nearest(category, CATEGORIES))
-    files = _files(_installed() if path is None else path, category)
+    if path is None:
+        try:
+            distribution = importlib.metadata.distribution(_DISTRIBUTION)
+        except importlib.metadata.PackageNotFoundError:
+            raise UsageError(f"{_DISTRIBUTION} is not installed here", _INSTALL) from None
+        path = Path(str(distribution.locate_file("bfcl_eval/data")))
+    files = _files(path, category)
     questions, answers = (_by_id(*files[kind]) for kind in ("", _ANSWERS))
     if missing := next((id_ for id_ in questions if id_ not in answers), None):
         raise InputError(f"{files[_ANSWERS][0]} has no answer to {missing}")
     return tuple(_question(id_, questions[id_], answers[id_]) for id_ in questions)
-
-
-def _installed() -> Path:
-    """The directory with the data of the installed distribution."""
-    try:
-        data = importlib.metadata.distribution(_DISTRIBUTION).locate_file("bfcl_eval/data")
-    except importlib.metadata.PackageNotFoundError:
-        raise UsageError(f"{_DISTRIBUTION} is not installed here", _INSTALL) from None
-    return Path(str(data))
 
 
 def _files(path: Path, category: str) -> dict[str, tuple[str, bytes]]:
@@ -217,9 +189,9 @@ def _with_json_types(documented: Mapping[str, Any]) -> dict[str, Any]:
 
 def _json_type(documented: Mapping[str, Any]) -> str:
     name = documented["type"]
-    if name not in _TYPES:
-        raise InputError(f"BFCL documents an unknown type {name!r}", nearest(str(name), _TYPES))
-    return _TYPES[name]
+    if name not in TYPES:
+        raise InputError(f"BFCL documents an unknown type {name!r}", nearest(str(name), TYPES))
+    return TYPES[name][0]
 
 
 def _closed(properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
@@ -244,7 +216,7 @@ def _value(documented: Mapping[str, Any]) -> dict[str, Any]:
         return schema
     default = _spelt(_json_type(documented), documented["default"])
     kind = schema.get("type")
-    fits = kind is None or type(default) in _PYTHON[kind]
+    fits = kind is None or kind in kinds(default)
     if "enum" in schema:
         if default in schema["enum"]:
             return schema
@@ -273,7 +245,7 @@ def _documented_value(documented: Mapping[str, Any]) -> dict[str, Any]:
     elif enum is not None:
         spelt = [_spelt(kind, value) for value in enum]  # 1 and true are two values
         schema["enum"] = list({(type(value), str(value)): value for value in spelt}.values())
-        if not all(type(value) in _PYTHON[kind] for value in schema["enum"]):
+        if not all(kind in kinds(value) for value in schema["enum"]):
             del schema["type"]
     return schema
 

@@ -18,27 +18,21 @@ import jsonschema_rs
 
 from harness.impact.items import Score
 
-NO_CALL: Final = "no_call"
-WRONG_NAME: Final = "wrong_name"
-MISSING_REQUIRED: Final = "missing_required"
-UNEXPECTED_PARAMETER: Final = "unexpected_parameter"
-WRONG_TYPE: Final = "wrong_type"
-WRONG_VALUE: Final = "wrong_value"
-MISSING_OPTIONAL: Final = "missing_optional"
-
 OPTIONAL: Final = ""
 """Among accepted values: the parameter may be left out."""
 
-_TYPES: Final[Mapping[str, type]] = {
-    "string": str,
-    "integer": int,
-    "float": float,
-    "boolean": bool,
-    "array": list,
-    "tuple": list,
-    "dict": dict,
-    "any": str,
+TYPES: Final[Mapping[str, tuple[str, type]]] = {
+    "string": ("string", str),
+    "integer": ("integer", int),
+    "float": ("number", float),
+    "boolean": ("boolean", bool),
+    "array": ("array", list),
+    "tuple": ("array", list),
+    "dict": ("object", dict),
+    "any": ("", str),
 }
+"""The documented types as those of JSON, and as the type in Python that a value must have."""
+
 _IGNORED: Final = re.compile(r"[ ,./\-_*^]")
 
 
@@ -51,9 +45,9 @@ def score_call(
     `accepted` has the accepted values of each of its parameters.
     """
     if not isinstance(answer, dict) or not isinstance(answer.get("arguments"), dict):
-        reason = NO_CALL
+        reason = "no_call"
     elif answer.get("name") != function["name"]:
-        reason = WRONG_NAME if isinstance(answer.get("name"), str) else NO_CALL
+        reason = "wrong_name" if isinstance(answer.get("name"), str) else "no_call"
     else:
         reason = _arguments_reason(answer["arguments"], function["parameters"], accepted)
     return Score(correct=not reason, reason=reason)
@@ -73,29 +67,28 @@ def _arguments_reason(
 ) -> str:
     """The reason for which arguments are wrong, empty where they are right."""
     if any(name not in arguments for name in documented.get("required", ())):
-        return MISSING_REQUIRED
+        return "missing_required"
     for name, value in arguments.items():
         if name not in documented["properties"] or name not in accepted:
-            return UNEXPECTED_PARAMETER
+            return "unexpected_parameter"
         if reason := argument_reason(value, documented["properties"][name], accepted[name]):
             return reason
     left_out = accepted.keys() - arguments.keys()
-    return MISSING_OPTIONAL if any(OPTIONAL not in accepted[name] for name in left_out) else ""
+    return "missing_optional" if any(OPTIONAL not in accepted[name] for name in left_out) else ""
 
 
 def argument_reason(value: Any, documented: Mapping[str, Any], accepted: Sequence[Any]) -> str:
     """The reason for which an argument is wrong, empty where it is right."""
-    kind = documented["type"]
-    expected = _TYPES[kind]
-    item = _TYPES[documented["items"]["type"]] if expected is list else None
+    expected = TYPES[documented["type"]][1]
+    item = TYPES[documented["items"]["type"]][1] if expected is list else None
     if expected is float and type(value) is int:
         try:
             value = float(value)
         except OverflowError:
-            return WRONG_TYPE
+            return "wrong_type"
     if not _fits(value, accepted, expected, item):
-        return WRONG_TYPE
-    return "" if _is_accepted(value, accepted, expected, item) else WRONG_VALUE
+        return "wrong_type"
+    return "" if _is_accepted(value, accepted, expected, item) else "wrong_value"
 
 
 def _answer_type(accepted: Sequence[Any]) -> type | None:

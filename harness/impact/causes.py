@@ -11,16 +11,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.shrink import Shrinker
-from harness.errors import MaskcourtError, RunDirectoryError
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.overruled import FALSE_REJECTION
 from harness.replay.witness import Witness
-from harness.verdict_kinds import EFFECTS, SPELLING
+from harness.verdict_kinds import EFFECTS, SPELLING, WALK
 
 
 class CauseKey(NamedTuple):
@@ -39,8 +37,7 @@ def rank_of(effect: str) -> int:
     return EFFECTS.index(effect) or len(EFFECTS)
 
 
-@dataclass(frozen=True)
-class ProvenStep:
+class ProvenStep(NamedTuple):
     """A step of an answer that is a proven false rejection."""
 
     answer: ModelAnswer
@@ -57,7 +54,7 @@ class ProvenStep:
     def witness(self) -> Witness:
         """What there is to shrink."""
         return Witness(
-            evidence="walk",
+            evidence=WALK,
             number=self.step.position,
             case=self.answer.item,
             place=0,
@@ -85,16 +82,12 @@ def proven_steps(answers: Iterable[ModelAnswer]) -> list[ProvenStep]:
 
 def read_causes(run: ImpactRun) -> dict[CauseKey, ShrunkVerdict]:
     """What is known so far; RunDirectoryError where a line says no cause."""
-    causes = {}
-    for number, line in enumerate(run.causes.lines(), 1):
-        try:
-            value = json.loads(line)
-            causes[CauseKey(*value["key"])] = ShrunkVerdict.of(value["shrunk"])
-        except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
-            raise RunDirectoryError(
-                f"{run.causes.path}:{number} holds no cause", "delete the file: it is made again"
-            ) from error
-    return causes
+
+    def cause(line: str) -> tuple[CauseKey, ShrunkVerdict]:
+        value = json.loads(line)
+        return CauseKey(*value["key"]), ShrunkVerdict.of(value["shrunk"])
+
+    return dict(run.causes.records(cause, "cause", "delete the file: it is made again"))
 
 
 def trace(

@@ -28,7 +28,7 @@ from harness.impact.items import Item
 from harness.impact.transformers_model import Decoding, Logits, TransformersModel
 from harness.options import option
 from harness.protocol import Mask
-from harness.workers.outcomes import Compiled
+from harness.workers.outcomes import Compiled, Crashed
 
 Floats = npt.NDArray[np.float64]
 
@@ -151,9 +151,8 @@ class Generator:
         walked = self.panel.walk([engine], [last], position)[engine]
         took = time.perf_counter_ns() - began
         if not len(walked):
-            failure = walked.failure
-            text.outcome = failure.status if failure is not None else "crashed"
-            text.message = failure.message if failure is not None else "no mask came"
+            failure = walked.failure or Crashed("no mask came")
+            text.outcome, text.message = failure.status, failure.message
             return None
         mask_ns, consume_ns = walked.times[0].tolist()
         text.cost.mask.append(mask_ns)

@@ -1,17 +1,8 @@
 """The wording of schema keys as an instruction: one question under four placements.
 
-Under a mask the keys of a schema are written into the text whatever the model thinks of them, and
-the model reads them as it goes on. So an instruction may stand in the prompt, in a key, in both or
-in none of them. The schemas differ in the name of one property and in nothing else: type, order,
-number of members and what is required are the same.
-
-Conditions are named R, then two digits, 1 where the instruction is given and 0 where it is not:
-**the first digit is the prompt, the second the key**. ``R00`` has no instruction, ``R01`` has it in
-the key alone, ``R10`` in the prompt alone, ``R11`` in both. `harness.impact.statistics` has the
-gains and the interaction.
-
-The design is that of Le, Schema Key Wording as an Instruction Channel in Structured Generation
-under Constrained Decoding (arXiv:2604.14862, 2026); the wordings here are our own.
+The schemas differ in the name of one property and in nothing else. `docs/impact_tasks.md` has the
+design, that of Le, Schema Key Wording as an Instruction Channel in Structured Generation under
+Constrained Decoding (arXiv:2604.14862, 2026), and says how conditions are named.
 """
 
 from __future__ import annotations
@@ -28,9 +19,6 @@ from harness.impact.items import Item, Score, Turn, json_lines
 from harness.impact.math_answers import boxed, gsm8k_reference, last_number, same_expression
 from harness.impact.statistics import PLACEMENTS
 
-NO_ANSWER: Final = "no_answer"
-WRONG_ANSWER: Final = "wrong_answer"
-
 _ANSWER: Final = "answer"
 _FIELDS: Final[Mapping[str, str]] = {"gsm8k": "question", "math": "problem"}
 _IDS: Final = ("id", "unique_id")
@@ -38,7 +26,6 @@ _FORM: Final = {
     "gsm8k": "The answer is a number.",
     "math": "The answer is a short expression in LaTeX.",
 }
-
 
 IN_PROMPT: Final = "Reason step by step before you give the answer."
 """The instruction as a sentence of the prompt."""
@@ -67,7 +54,7 @@ class KeyWording:
         """Whether the member ``answer`` of `answer` is the reference's."""
         given = answer.get(_ANSWER) if isinstance(answer, dict) else None
         if isinstance(given, bool) or not isinstance(given, (str, int, float)):
-            return Score(correct=False, reason=NO_ANSWER)
+            return Score(correct=False, reason="no_answer")
         # Decimal: a float may be spelt with an exponent, which is no number of an answer
         text = given if isinstance(given, str) else format(Decimal(str(given)), "f")
         reference = self._references[item.group]
@@ -77,9 +64,9 @@ class KeyWording:
         else:
             number = last_number(text)
             if number is None:
-                return Score(correct=False, reason=NO_ANSWER)
+                return Score(correct=False, reason="no_answer")
             right = number == last_number(reference)
-        return Score(correct=right, reason="" if right else WRONG_ANSWER)
+        return Score(correct=right, reason="" if right else "wrong_answer")
 
     def unanswerable(self) -> frozenset[str]:
         """None: every answer is a number or a text."""

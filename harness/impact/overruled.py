@@ -10,26 +10,25 @@ spelling of it, is asked as it is of verdicts (`harness.comparison.effects`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from harness.comparison.case_run import CaseRun
 from harness.comparison.effects import CaseEffects, EffectColumns, Rejected
 from harness.completion.continuations import Continuations
 from harness.completion.rollout import ROLLOUT_OUTCOMES
-from harness.engines.panel import Panel
 from harness.engines.requests import EngineRequest, Follow, Goto, RollOut
 from harness.explain.attribution import Attribution
 from harness.explain.earliest_failure import EarliestFailure
 from harness.impact.answers import ModelAnswer, TokenChoice
-from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, advance
 from harness.jsontext.spans import root_of
 from harness.validators.drafts import LATEST, draft_of
-from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VALID, Judge, Unjudgeable
+from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VALID, Unjudgeable
 from harness.workers import wire
 from harness.workers.outcomes import Failure
 
@@ -44,46 +43,32 @@ _ANY: Final = b"null"
 """A reference that says nothing."""
 
 
-def resolve_steps(
-    judge: Judge,
-    vocabulary: Vocabulary,
-    panel: Panel,
-    schema: str,
-    texts: Sequence[ModelAnswer],
-    tokens_of: Callable[[bytes], Sequence[int]],
-) -> None:
+def resolve_steps(tools: CaseRun, schema: str, texts: Sequence[ModelAnswer]) -> None:
     """Rule, in place, on the steps of one item at which masks overruled the model.
 
-    The panel compiled the item's schema, with the model's vocabulary; `tokens_of` cuts a text into
-    tokens as the tokenizer does.
+    The panel compiled the item's schema, with the model's vocabulary.
     """
     if not any(text.overruled for text in texts):
         return
-    problem = judge.open(schema)
+    problem = tools.judge.open(schema)
     if isinstance(problem, Unjudgeable):
         for text in texts:
             text.overruled = [
                 replace(step, ruling=OPEN, reason=problem.reason) for step in text.overruled
             ]
         return
-    item = _ItemResolution(judge, vocabulary, panel, schema, texts)
+    item = _ItemResolution(tools, schema, texts)
     for text in texts:
         text.overruled = [item.ruled(text, step) for step in text.overruled]
-    item.find_effects(tokens_of)
+    item.find_effects()
 
 
 class _ItemResolution:
     """The steps of one item; the same dispute of two engines is resolved once."""
 
-    def __init__(
-        self,
-        judge: Judge,
-        vocabulary: Vocabulary,
-        panel: Panel,
-        schema: str,
-        texts: Sequence[ModelAnswer],
-    ) -> None:
-        self._judge, self._vocabulary, self._panel = judge, vocabulary, panel
+    def __init__(self, tools: CaseRun, schema: str, texts: Sequence[ModelAnswer]) -> None:
+        self._tools, self._judge, self._panel = tools, tools.judge, tools.panel
+        self._vocabulary = vocabulary = tools.vocabulary
         self._schema = strict_json.parse(schema)
         self._attribution = Attribution(self._schema)
         draft = draft_of(self._schema)
@@ -113,7 +98,7 @@ class _ItemResolution:
         if state is None or (ends and not state.can_end):
             return replace(step, ruling=RIGHT, reason="not_json")
         if not ends:
-            return self._of_token(before, token, answer, step)
+            return self._of_token(before + token, answer, step)
         verdict = self._judge.judge([before])[0].verdict
         if verdict == VALID:
             return replace(step, ruling=FALSE_REJECTION, reason="end", witness=before.decode())
@@ -121,11 +106,9 @@ class _ItemResolution:
             return replace(step, ruling=RIGHT, reason="invalid_end")
         return replace(step, ruling=OPEN, reason="contested")
 
-    def _of_token(
-        self, before: bytes, token: bytes, answer: ModelAnswer, step: TokenChoice
-    ) -> TokenChoice:
-        text, doubt = before + token, "no_completion"
-        for origin, completions in self._completions(before, token, answer, step):
+    def _of_token(self, text: bytes, answer: ModelAnswer, step: TokenChoice) -> TokenChoice:
+        doubt = "no_completion"
+        for origin, completions in self._completions(text, answer, step):
             whole = [text + completion for completion in completions]
             rulings = self._judge.judge(whole) if whole else []
             verdicts = [ruling.verdict for ruling in rulings]
@@ -139,20 +122,20 @@ class _ItemResolution:
         return replace(step, ruling=OPEN, reason=doubt)
 
     def _completions(
-        self, before: bytes, token: bytes, answer: ModelAnswer, step: TokenChoice
+        self, text: bytes, answer: ModelAnswer, step: TokenChoice
     ) -> Iterator[tuple[str, Sequence[bytes]]]:
         """What may stand after the token, by where it comes from; the cheapest first."""
-        text = before + token
         yield "written", [whole[len(text) :] for whole in self._whole if whole.startswith(text)]
         known = self._context.candidates(text)
         yield "schema", known
         if known:
             errors = self._judge.errors(text + known[0])
             yield "aimed", self._context.aimed(text, known[0], errors)
-        yield "rollout", list(self._rolled(before, answer, step))
+        yield "rollout", list(self._rolled(answer, step))
 
-    def _rolled(self, before: bytes, answer: ModelAnswer, step: TokenChoice) -> Iterator[bytes]:
+    def _rolled(self, answer: ModelAnswer, step: TokenChoice) -> Iterator[bytes]:
         """What other engines write from the token on, of those that allow the text so far."""
+        before = answer.written(self._vocabulary, step.position)
         names = {text.engine for text in self._texts} - {answer.engine}
         others = [number for number, spec in enumerate(self._panel.specs) if spec.name in names]
         asked = RollOut(np.array([step.token], dtype=np.int32), before.hex()[-64:], ROLLOUT_TOKENS)
@@ -171,20 +154,20 @@ class _ItemResolution:
         able = {number: asks[number] for number in _without_failures(stood)}
         return _without_failures(self._panel.ask(able))
 
-    def find_effects(self, tokens_of: Callable[[bytes], Sequence[int]]) -> None:
+    def find_effects(self) -> None:
         """Say what each step that was proven wrong costs, by asking the engine that forbade it."""
-        vocabulary = self._vocabulary
-        numbers = {spec.name: number for number, spec in enumerate(self._panel.specs)}
+        vocabulary, specs = self._vocabulary, self._panel.specs
+        numbers = {spec.name: number for number, spec in enumerate(specs)}
         wrong = [
             (answer, at, step)
             for answer in self._texts
             for at, step in enumerate(answer.overruled)
             if step.ruling == FALSE_REJECTION
         ]
-        slow = frozenset(at for at, spec in enumerate(self._panel.specs) if spec.slow_masks)
-        sizes = [len(token) for token in vocabulary.tokens]
-        spelled, eos = vocabulary.spelled, vocabulary.eos
-        known = CaseEffects(self._schema, self._judge, tokens_of, sizes, spelled, eos, slow)
+        slow = frozenset(at for at, spec in enumerate(specs) if spec.slow_masks)
+        sizes, spelled = list(map(len, vocabulary.tokens)), vocabulary.spelled
+        of_text = self._judge, self._tools.tokens, sizes, spelled, vocabulary.eos
+        known = CaseEffects(self._schema, *of_text, slow)
         columns = EffectColumns(len(wrong))
         for row, (answer, _, step) in enumerate(wrong):
             engine, begun = numbers[answer.engine], answer.tokens[: step.position]

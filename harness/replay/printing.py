@@ -91,10 +91,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     columns = ["dispute" if one.evidence == WALK else "place", *_ATTRIBUTION]
     (batch,) = run.batches(VERDICT_TABLES[one.evidence], columns, choice.of(one.evidence))
     (row,) = batch.to_pylist()
-    allowed, forbidden = _sides(run, one, row, list(identity["engines"]))
-    place = row.get("place", "")
-    if one.evidence == WALK:
-        place = next((at["place"] for at in _of_position(run, one, "positions", "place")), "")
+    place, allowed, forbidden = _at_position(run, one, row, list(identity["engines"]))
     asked = one.claim.ruling is not None
     with closing(Judge(limits_of(run).memory, 60.0, format_rule(identity))) as judge:
         opinions = judge.opinions(case.schema, one.text) if asked else None
@@ -155,27 +152,25 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     yield from _indented(printable(_laid_out(witness["schema"])))
 
 
-def _sides(
+def _at_position(
     run: RunDirectory, one: Witness, row: Mapping[str, Any], names: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Which engines allow the token and which forbid it, as far as the run says so."""
-    if row.get("dispute", -1) >= 0:
-        for dispute in _of_position(run, one, "disputes", "dispute", "accepters", "rejecters"):
-            if dispute["dispute"] == row["dispute"]:
-                sets = (dispute["accepters"], dispute["rejecters"])
-                allowed, forbidden = (named_engines(bits, names) for bits in sets)
-                return allowed, forbidden
-    return one.side
+) -> tuple[str, list[str], list[str]]:
+    """The place's word, and which engines allow the token and which forbid it, as the run says."""
+    place, (allowed, forbidden) = row.get("place", ""), one.side
+    where = {"walk": one.place, "position": len(one.before)}
 
+    def rows(table: str, *columns: str) -> Iterator[dict[str, Any]]:
+        found = TableCursor(run, table, [*where, *columns]).of(one.case)
+        every = () if found is None or one.evidence != WALK else found.to_pylist()
+        yield from (each for each in every if where.items() <= each.items())
 
-def _of_position(
-    run: RunDirectory, one: Witness, table: str, *columns: str
-) -> Iterator[dict[str, Any]]:
-    """The rows of a table about the position of a witness."""
-    rows = TableCursor(run, table, ["walk", "position", *columns]).of(one.case)
-    if rows is not None:
-        where = (one.place, len(one.before))
-        yield from (row for row in rows.to_pylist() if (row["walk"], row["position"]) == where)
+    for position in rows("positions", "place"):
+        place = position["place"]
+    for dispute in rows("disputes", "dispute", "accepters", "rejecters"):
+        if dispute["dispute"] == row["dispute"]:
+            sides = (dispute[side] for side in ("accepters", "rejecters"))
+            allowed, forbidden = (named_engines(bits, names) for bits in sides)
+    return place, allowed, forbidden
 
 
 def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -84,19 +84,16 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
 
     Each verdict has a rank that depends on the seed and its name alone; the first are taken.
     """
-    rows, ranks = {}, {}
-    for evidence, able in every(run).rows.items():
-        key = np.uint64(keyed_index(f"{seed}/replay/{evidence}", 1 << 64))
-        rank = mixed(able.astype(np.uint64) + key)
-        best = np.argsort(rank, kind="stable")[:size]
-        rows[evidence], ranks[evidence] = able[best], rank[best]
-    order = np.argsort(np.concatenate(list(ranks.values())), kind="stable")[:size]
-    chosen, first = {}, 0
+    rows, ranks = every(run).rows, []
     for evidence, able in rows.items():
-        taken = order[(order >= first) & (order < first + len(able))] - first
-        chosen[evidence] = np.sort(able[taken])
-        first += len(able)
-    return Choice(chosen)
+        key = np.uint64(keyed_index(f"{seed}/replay/{evidence}", 1 << 64))
+        ranks.append(mixed(able.astype(np.uint64) + key))
+    taken = np.zeros(sum(map(len, ranks)), dtype=np.bool_)
+    taken[np.argsort(np.concatenate(ranks), kind="stable")[:size]] = True
+    parts = np.split(taken, np.cumsum([len(rank) for rank in ranks])[:-1])
+    return Choice(
+        {name: able[part] for (name, able), part in zip(rows.items(), parts, strict=True)}
+    )
 
 
 def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -179,9 +176,9 @@ def _of_walks(run: RunDirectory, vocabulary: Vocabulary) -> Made:
                 )
                 before, completion = paths.get(walk, ())[:position], completions.get(number, ())
                 if len(before) < position:
-                    _damaged(run, case, f"position {position} of walk {walk}")
+                    raise _damaged(run, case, f"position {position} of walk {walk}")
                 if number >= 0 and number not in completions:
-                    _damaged(run, case, f"completion {number}")
+                    raise _damaged(run, case, f"completion {number}")
                 text = spelled(vocabulary, (*before, *[token] * (token >= 0), *completion))
                 yield _witness(WALK, row, before, token, completion, text)
 
@@ -197,7 +194,7 @@ def _of_texts(run: RunDirectory, evidence: str) -> Made:
         fed = {} if stored is None else {text[evidence]: text for text in stored.to_pylist()}
         for row in verdicts.to_pylist():
             if row[evidence] not in fed:
-                _damaged(run, case, f"{evidence} {row[evidence]}")
+                raise _damaged(run, case, f"{evidence} {row[evidence]}")
             whole, token = fed[row[evidence]], row["token"]
             if token >= 0 or row["kind"] == "dead_end":
                 before = whole["tokens"][: row["consumed"]]
@@ -216,8 +213,8 @@ def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Wi
     return Witness(evidence, *fields)
 
 
-def _damaged(run: RunDirectory, case: str, what: str) -> NoReturn:
-    raise RunDirectoryError(f"{run.path} has no {what} of case {case!r}")
+def _damaged(run: RunDirectory, case: str, what: str) -> RunDirectoryError:
+    return RunDirectoryError(f"{run.path} has no {what} of case {case!r}")
 
 
 def spelled(vocabulary: Vocabulary, tokens: Sequence[int]) -> bytes:

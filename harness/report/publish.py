@@ -23,7 +23,7 @@ from harness.errors import MaskcourtError, UsageError
 from harness.impact.answers import MANIFEST, ImpactRun, open_impact
 from harness.impact.causes import read_causes
 from harness.impact.overruled import RULINGS
-from harness.impact.summary import accuracy, as_json, summarize
+from harness.impact.summary import summarize
 from harness.printable import json_rows, markdown
 from harness.render.table import Table, as_csv, as_markdown
 from harness.report import figures
@@ -89,7 +89,7 @@ def publish_impact(run: ImpactRun, directory: Path) -> list[Path]:
     Raises:
         RunDirectoryError: The run is damaged, or the files cannot be written.
     """
-    summary = as_json(run, summarize(run), accuracy(run))
+    summary = summarize(run)
     del summary["run"]
     texts = {
         "summary.json": _json(summary),

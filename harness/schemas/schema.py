@@ -31,7 +31,7 @@ FOR_MEMBERS: Final = frozenset(
     ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")
 )
 FOR_ITEMS: Final = frozenset(("items", "prefixItems", "additionalItems", "unevaluatedItems"))
-_SINGLE: Final = frozenset(
+SINGLE: Final = frozenset(
     (
         *("items", "additionalItems", "unevaluatedItems", "contains"),
         *("additionalProperties", "unevaluatedProperties", "propertyNames"),
@@ -61,7 +61,7 @@ def subschemas(schema: dict[str, Any]) -> Iterator[Applied]:
         elif keyword in LISTS and isinstance(value, list):
             for index, part in enumerate(value):
                 yield Applied(keyword, f"/{index}", part)
-        elif keyword in _SINGLE:
+        elif keyword in SINGLE:
             yield Applied(keyword, "", value)
 
 

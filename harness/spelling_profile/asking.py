@@ -80,14 +80,14 @@ class _Asking:
     def spellings(self, rows: Sequence[Spelling]) -> Iterator[EngineSpellings]:
         """The answers of each engine, in the order of the panel."""
         down = self._panel.open()
-        found: dict[tuple[int, str], RowAnswer] = {}
+        found: dict[int, dict[str, RowAnswer]] = {at: {} for at in range(len(self._panel))}
         for schema in dict.fromkeys(row.schema for row in rows):
             some = [row for row in rows if row.schema == schema]
             for index, answers in self._answers(schema, some, down).items():
-                found |= {(index, row.id): one for row, one in zip(some, answers, strict=True)}
+                found[index] |= zip((row.id for row in some), answers, strict=True)
         for index, spec in enumerate(self._panel.specs):
             version = getattr(self._panel.infos.get(index), "version", spec.version or "")
-            mine = {row.id: found[index, row.id] for row in rows}
+            mine = {row.id: found[index][row.id] for row in rows}
             yield EngineSpellings(spec.name, version, mine)
 
     def _answers(
@@ -97,13 +97,15 @@ class _Asking:
         up = [index for index in range(len(self._panel)) if index not in down]
         outcomes = {**down, **self._panel.compile(schema, up)}
         compiled = [index for index in up if isinstance(outcomes[index], Compiled)]
-        parts = {index: self._part(index) for index in compiled}
         texts = dict.fromkeys(text for row in rows for text in (*row.texts, *row.controls))
+        taken = {index: taken_by(self._panel.output(index)) for index in compiled}
         known = self._allowed_texts(compiled, list(texts))
         found = {}
         for index, outcome in outcomes.items():
             if isinstance(outcome, Compiled):
-                found[index] = [self._answer(row, known[index], parts[index]) for row in rows]
+                part, backend = asdict(self._panel.infos[index]), taken[index]
+                part = backends_of(part)[backend] if backend else part  # what a server asks
+                found[index] = [self._answer(row, known[index], part) for row in rows]
             else:
                 kind = AnswerKind.REFUSED if isinstance(outcome, Refusal) else AnswerKind.FAILED
                 found[index] = [RowAnswer(kind, outcome.message)] * len(rows)
@@ -113,7 +115,11 @@ class _Asking:
         self, engines: Sequence[int], texts: Sequence[str]
     ) -> dict[int, dict[str, bool | str]]:
         """By text whether an engine allows it, or how it failed; asked one by one where it does."""
-        tokenised = [self._tokenisations(text) for text in texts]
+        end, vocabulary = self._vocabulary.eos, self._vocabulary
+        tokenised = []
+        for text in texts:  # of whole characters, and of bytes where these differ
+            whole = [*vocabulary.encode_greedy(text.encode()), end]
+            tokenised.append([whole] if text.isascii() else [whole, [*text.encode(), end]])
         request = Probe(wire.Ragged.of_ints(one for some in tokenised for one in some))
         found: dict[int, dict[str, bool | str]] = {}
         for index, answer in self._panel.ask(dict.fromkeys(engines, request)).items():
@@ -129,18 +135,6 @@ class _Asking:
                 if self._panel.recover(index, ()) is None:
                     found[index] |= self._allowed_texts([index], [text])[index]
         return found
-
-    def _tokenisations(self, text: str) -> list[list[int]]:
-        """The ids of a text and its end: of whole characters, and of bytes where these differ."""
-        bytes_, end = text.encode(), self._vocabulary.eos
-        whole = [*self._vocabulary.encode_greedy(bytes_), end]
-        return [whole] if text.isascii() else [whole, [*bytes_, end]]
-
-    def _part(self, index: int) -> Mapping[str, Any]:
-        """The engine as a manifest describes it, or that of a server which took the schema."""
-        described = asdict(self._panel.infos[index])
-        backend = taken_by(self._panel.output(index))
-        return backends_of(described)[backend] if backend else described
 
     def _answer(
         self, row: Spelling, known: Mapping[str, bool | str], part: Mapping[str, Any]

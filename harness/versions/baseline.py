@@ -156,25 +156,16 @@ def outcomes_of(stored: StoredRun, *, spellings: bool = False) -> Outcomes:
     Cases that the validators cannot judge have no outcome; errors that are not shown to cost a
     value count where `spellings` are asked for.
     """
-    cases = stored.run.table("cases", ["case", "status"]).to_pylist()
-    judgeable = {row["case"] for row in cases if row["status"] != "set_aside"}
     found: Outcomes = {}
-
-    def worsen(engine: str, case: str, status: str) -> None:
-        key = read_spec(engine).unversioned, case
-        found[key] = max(found.get(key, CORRECT), status, key=WORSE.index)
-
-    for row in stored.run.table("engines", ["case", "engine", "outcome"]).to_pylist():
-        if row["case"] in judgeable:
-            outcome = row["outcome"]
-            status = CRASH if outcome in _FAILED else REFUSED if outcome == _REFUSED else CORRECT
-            worsen(row["engine"], row["case"], status)
     for row in stored.rows(
-        """SELECT DISTINCT engine, case_row FROM verdicts
-        WHERE class = $1 AND kind IN $2 AND effect NOT IN $3""",
+        """SELECT engine, name, outcome, EXISTS (FROM verdicts v WHERE v.engine = e.engine
+            AND v.case_row = e.case_row AND class = $1 AND kind IN $2 AND effect NOT IN $3) AS wrong
+        FROM engines e JOIN cases USING (case_row) WHERE status <> 'set_aside'""",
         *(BUG, [name for name in ERRORS if name not in LEGAL], () if spellings else SPELLINGS),
     ):
-        engine, case = stored.engines[row["engine"]], stored.cases[row["case_row"]]
-        if (read_spec(engine).unversioned, case) in found:
-            worsen(engine, case, WRONG)
+        outcome = row["outcome"]
+        status = CRASH if outcome in _FAILED else REFUSED if outcome == _REFUSED else CORRECT
+        key = read_spec(stored.engines[row["engine"]]).unversioned, row["name"]
+        wrong = WRONG if row["wrong"] else CORRECT
+        found[key] = max(found.get(key, CORRECT), status, wrong, key=WORSE.index)
     return found

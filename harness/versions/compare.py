@@ -16,16 +16,17 @@ from typing import Any
 from harness.analysis.statistics import is_sample, paired
 from harness.analysis.stored import Classify, stored_run
 from harness.analysis.timing import timings
-from harness.bugs.listing import BugList
+from harness.bugs.listing import BugList, version_order
 from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue, classify
+from harness.engines.specs import read_spec
 from harness.errors import UsageError
-from harness.runs.made_with import limits_of
+from harness.runs.directory import RunDirectory
+from harness.runs.made_with import engine_of, limits_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
 from harness.verdict_kinds import BUG, INSTANCE, LEAKS, LOSSES, SAMPLE, SPELLINGS, TRAPS, WALK
 from harness.versions.bugs import STATUSES, BugChange, bug_change
-from harness.versions.sides import Side
 
 COMPILED = "compiled"
 
@@ -33,61 +34,102 @@ _Key = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
-class RateChange:
-    """In how many schemas each version has a `kind` of bugs, say leaks, of those judged in both.
+class Side:
+    """An engine, by its spec, in a finished run."""
 
-    Of samples there are the 95% interval of the shares' difference, new less old, and McNemar's
-    exact p.
+    run: RunDirectory
+    engine: str
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The engine in the run's manifest."""
+        return _engines(self.run)[self.engine]
+
+    @property
+    def version(self) -> str:
+        """The engine's version."""
+        return str(self.described["version"])
+
+    @property
+    def label(self) -> str:
+        """The version; of a local build with its path."""
+        return read_spec(self.engine).labelled(self.version)
+
+
+def sides(
+    old: RunDirectory, new: RunDirectory, first: str | None = None, second: str | None = None
+) -> list[tuple[Side, Side]]:
+    """The pairs of engines to compare: those named, or those that differ in the version alone.
+
+    Raises:
+        UsageError: A run is unfinished or lacks the engine, or nothing can be paired.
     """
+    for run, engine in ((old, first), (new, second)):
+        require_finished(run, engine)
+    if (first is None) != (second is None):
+        raise UsageError("one engine is named", "name both: --old SPEC --new SPEC")
+    if first is not None and second is not None:
+        return [(Side(old, first), Side(new, second))]
+    before, after = (
+        {read_spec(name).unversioned: Side(run, name) for name in _engines(run)}
+        for run in (old, new)
+    )
+    pairs = [(before[kind], after[kind]) for kind in before if kind in after]
+    if old.path == new.path:
+        pairs = _within(old)
+    if not pairs:
+        there = "; ".join(", ".join(_engines(run)) for run in (old, new))
+        raise UsageError(
+            f"no engine is in two versions in {old.path} and {new.path}: {there}",
+            "name two: --old SPEC --new SPEC",
+        )
+    return pairs
 
-    kind: str
-    schemas: int
-    both: int
-    only_old: int
-    only_new: int
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
+
+def require_finished(run: RunDirectory, engine: str | None = None) -> None:
+    """Raise a UsageError for a run that is not finished, or has no such engine."""
+    if not run.finished:
+        raise UsageError(
+            f"{run.path} is not finished", "finish it first: the same bench command goes on"
+        )
+    if engine is not None and engine not in _engines(run):
+        raise UsageError(
+            f"{run.path} has no engine {engine!r}", f"it has {', '.join(_engines(run))}"
+        )
 
 
-@dataclass(frozen=True)
-class SchemaChanges:
-    """What became of the schemas that are in both runs.
+def _engines(run: RunDirectory) -> dict[str, dict[str, Any]]:
+    return dict(run.manifest["identity"]["engines"])
 
-    Those that one version alone compiles have the outcome in the other; `outcomes` counts by
-    outcome, old and new.
-    """
 
-    schemas: int
-    compiled_now: dict[str, str]
-    not_now: dict[str, str]
-    outcomes: dict[tuple[str, str], int]
-    rates: tuple[RateChange, ...]
-
-    def row(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            **vars(self),
-            "outcomes": [
-                {"old": old, "new": new, "schemas": many}
-                for (old, new), many in sorted(self.outcomes.items())
-            ],
-            "rates": [vars(rate) for rate in self.rates],
-        }
+def _within(run: RunDirectory) -> list[tuple[Side, Side]]:
+    """Oldest and newest version of each engine; builds of one version in the run's order."""
+    by_kind: dict[str, list[Side]] = {}
+    for name in _engines(run):
+        by_kind.setdefault(read_spec(name).unversioned, []).append(Side(run, name))
+    pairs = []
+    for same in by_kind.values():
+        same.sort(key=lambda side: version_order(side.version))
+        old, new = same[0], same[-1]
+        if any(old.described.get(word) != new.described.get(word) for word in ("version", "build")):
+            pairs.append((old, new))
+    return pairs
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What changed from one version of an engine to another.
 
-    `times` are by side, ``old`` and ``new``, those of `harness.analysis.timing.timings`; `pending`
-    says how many verdicts of a side's run the search for bugs has not come to.
+    `schemas` says as JSON what became of those in both runs: those that one version alone compiles
+    have the outcome in the other. `times` are by side, ``old`` and ``new``, those of
+    `harness.analysis.timing.timings`; `pending` says how many verdicts of a side's run the search
+    for bugs has not come to.
     """
 
     old: Side
     new: Side
     changes: tuple[BugChange, ...]
-    schemas: SchemaChanges
+    schemas: Mapping[str, Any]
     times: Mapping[str, Mapping[str, Any]]
     pending: Mapping[str, int]
 
@@ -121,30 +163,26 @@ def compare(
         )
     counted: dict[str, Sequence[str]] = {"leak": LEAKS, "loss": LOSSES, "trap": TRAPS}
     counted |= {"spelling": SPELLINGS} if spellings else {}
-    known = {"old": bugs(old), "new": bugs(new)}
-    memory = max(limits_of(side.run).memory for side in (old, new))
+    both = {"old": old, "new": new}
+    known = {name: bugs(side) for name, side in both.items()}
+    memory = max(limits_of(side.run).memory for side in both.values())
+    there = known["new"].of(new.engine)
+    again = {bug.id for bug in there}
+    gone = [bug for bug in known["old"].of(old.engine) if bug.id not in again]
+    changes = []
     with closing(Judge(memory, formats=formats.pop())) as judge:
-        mine, other = known["old"].of(old.engine), known["new"].of(new.engine)
-        again = {bug.id for bug in other}
-        with (
-            closing(Trial(old.spec, judge, catalogue, old.described)) as before,
-            closing(Trial(new.spec, judge, catalogue, new.described)) as after,
-        ):
-            changes = [
-                bug_change(bug, trial, side.version, is_new=is_new)
-                for trial, side, bugs_there, is_new in (
-                    (before, old, other, True),
-                    (after, new, [bug for bug in mine if bug.id not in again], False),
-                )
-                for bug in bugs_there
-            ]
+        for side, met in ((old, there), (new, gone)):
+            spec = engine_of(side.run, side.engine, side.version)
+            with closing(Trial(spec, judge, catalogue, side.described)) as trial:
+                is_new = side is old
+                changes += [bug_change(bug, trial, side.version, is_new=is_new) for bug in met]
     changes.sort(key=lambda change: (STATUSES.index(change.status), change.bug.order))
     return Comparison(
         old,
         new,
         tuple(changes),
         _schema_changes(old, new, partial(classify, catalogue), counted),
-        {name: timings(side.run)[side.engine] for name, side in (("old", old), ("new", new))},
+        {name: timings(side.run)[side.engine] for name, side in both.items()},
         {name: listed.pending for name, listed in known.items()},
     )
 
@@ -163,7 +201,7 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
             status: [change.row() for one in comparisons for change in one.having(status)]
             for status in STATUSES
         },
-        "schemas": {one.new.engine: one.schemas.row() for one in comparisons},
+        "schemas": {one.new.engine: one.schemas for one in comparisons},
         "times": {one.new.engine: dict(one.times) for one in comparisons},
         "pending": {one.new.engine: dict(one.pending) for one in comparisons},
     }
@@ -171,10 +209,12 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
 
 def _schema_changes(
     old: Side, new: Side, rule: Classify, counted: Mapping[str, Sequence[str]]
-) -> SchemaChanges:
+) -> dict[str, Any]:
     """What became of the schemas that two sides have in common, by name and text.
 
-    `counted` are effects by the names of what is counted.
+    ``rates`` say in how many schemas each version has errors of some effects, `counted` by what
+    they are called, of those judged in both; of samples there are the 95% interval of the shares'
+    difference, new less old, and McNemar's exact p.
     """
     first, second = _SideRun(old, rule), _SideRun(new, rule)
     common = sorted(
@@ -185,27 +225,35 @@ def _schema_changes(
     both = {*first.judged.values()} & {*second.judged.values()}
     both = {unit for unit in both if unit[1] in pairs}
     schemas = len({case for _, case, *_ in both})
-    rates = []
+    sampled, rates = is_sample(old.run) and is_sample(new.run), []
     for kind, effects in counted.items():
         before, after = first.met(effects, both), second.met(effects, both)
         counts = schemas, len(before & after), len(after - before), len(before - after)
-        (row,) = paired([counts], sampled=is_sample(old.run) and is_sample(new.run))
-        tested = row["low"], row["high"], row["p"]
-        rates.append(RateChange(kind, *counts[:2], *counts[:1:-1], *tested))
-    return SchemaChanges(
-        len(common),
-        {name: text for name, (a, b) in pairs.items() if (text := _failed(a)) and b[0] == COMPILED},
-        {name: text for name, (a, b) in pairs.items() if (text := _failed(b)) and a[0] == COMPILED},
-        dict(Counter((a[0], b[0]) for a, b in pairs.values())),
-        tuple(rates),
-    )
+        (row,) = paired([counts], sampled=sampled)
+        about = {"kind": kind, "schemas": schemas, "both": row["both"]}
+        about |= {"only_old": row["only_second"], "only_new": row["only_first"]}
+        rates.append({**about, **{name: row[name] for name in ("low", "high", "p")}})
+    outcomes = Counter((a[0], b[0]) for a, b in pairs.values())
+    return {
+        "schemas": len(common),
+        "compiled_now": {name: _failed(*a) for name, (a, b) in pairs.items() if _mended(a, b)},
+        "not_now": {name: _failed(*b) for name, (a, b) in pairs.items() if _mended(b, a)},
+        "outcomes": [
+            {"old": a, "new": b, "schemas": many} for (a, b), many in sorted(outcomes.items())
+        ],
+        "rates": rates,
+    }
 
 
-def _failed(outcome: tuple[str, str]) -> str:
+def _mended(before: tuple[str, str], after: tuple[str, str]) -> bool:
+    """Whether a schema is compiled that, as is known, was not."""
+    return after[0] == COMPILED != before[0] and any(before)
+
+
+def _failed(status: str, message: str) -> str:
     """The outcome of a schema that is not compiled, with the first line of its message."""
-    status, message = outcome
     first = next(iter(message.strip().splitlines()), "")
-    return "" if status == COMPILED else f"{status}: {first}" if first else status
+    return f"{status}: {first}" if first else status
 
 
 class _SideRun:
@@ -217,7 +265,8 @@ class _SideRun:
     """
 
     def __init__(self, side: Side, rule: Classify) -> None:
-        self._stored, self._engine = stored_run(side.run, rule), side.number
+        self._stored = stored_run(side.run, rule)
+        self._engine = list(_engines(side.run)).index(side.engine)
         self.schemas = dict(self._rows("SELECT name, schema FROM cases WHERE $1 >= 0"))
         self.outcomes = {
             name: (outcome, message or "")

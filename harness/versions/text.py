@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
@@ -15,7 +15,7 @@ from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_ma
 from harness.verdict_kinds import REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING
-from harness.versions.compare import Comparison, RateChange
+from harness.versions.compare import Comparison
 
 _HEADINGS: Final = {
     NEW: "New",
@@ -90,12 +90,13 @@ def _comparison(one: Comparison) -> Iterator[str]:
 
 def _schemas(one: Comparison) -> Iterator[str]:
     schemas = one.schemas
+    now, not_now = schemas["compiled_now"], schemas["not_now"]
     yield (
-        f"Of {schemas.schemas:,} schemas in both runs, {len(schemas.compiled_now):,} compile now"
-        f" that did not, {len(schemas.not_now):,} no longer do."
+        f"Of {schemas['schemas']:,} schemas in both runs, {len(now):,} compile now that did not,"
+        f" {len(not_now):,} no longer do."
     )
-    yield from map(_rate, schemas.rates)
-    for title, listed in (("Compiled now", schemas.compiled_now), ("No longer", schemas.not_now)):
+    yield from map(_rate, schemas["rates"])
+    for title, listed in (("Compiled now", now), ("No longer", not_now)):
         if listed:
             yield f"\n{title}:\n"
             yield from first(
@@ -103,17 +104,17 @@ def _schemas(one: Comparison) -> Iterator[str]:
             )
 
 
-def _rate(rate: RateChange) -> str:
-    before, after = rate.both + rate.only_old, rate.both + rate.only_new
+def _rate(rate: Mapping[str, Any]) -> str:
+    old, new = rate["only_old"], rate["only_new"]
     words = (
-        f"On what both were judged on, bugs that {_DOES[rate.kind]} are in {before:,} of"
-        f" {rate.schemas:,} schemas before and {after:,} now ({rate.only_new:,} only now,"
-        f" {rate.only_old:,} only before"
+        f"On what both were judged on, bugs that {_DOES[rate['kind']]} are in"
+        f" {rate['both'] + old:,} of {rate['schemas']:,} schemas before and"
+        f" {rate['both'] + new:,} now ({new:,} only now, {old:,} only before"
     )
-    if rate.low is not None and rate.high is not None:
-        words += f"; the difference is {rate.low:+.1%} to {rate.high:+.1%}"
-    if rate.p is not None:
-        words += f", McNemar's p {rate.p:.2g}"
+    if rate["low"] is not None:
+        words += f"; the difference is {rate['low']:+.1%} to {rate['high']:+.1%}"
+    if rate["p"] is not None:
+        words += f", McNemar's p {rate['p']:.2g}"
     return words + ")."
 
 

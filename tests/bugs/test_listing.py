@@ -14,7 +14,6 @@ from harness.bugs.groups import ErrorRows, Explanation
 from harness.bugs.identity import bug_id
 from harness.bugs.listing import bug_list, load_reports
 from harness.bugs.samples import ShrunkVerdict
-from harness.bugs.search import SearchResult
 from harness.errors import InputError
 from harness.versions.bugs import bugs_across
 
@@ -44,8 +43,7 @@ def found(*rows, others=None):
         samples[f"{at}"] = ShrunkVerdict(
             f"{at}", "c", "minimum", error, class_="bug", others=others
         )
-    explanation = Explanation(none, [samples["0"].bug])
-    return SearchResult(verdicts, number, explanation, samples)
+    return Explanation(verdicts, number, samples, none, [samples["0"].bug])
 
 
 VERSIONS = ("0.9.0", "0.10.0", "0.8.0")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.comparison.disputes import BlankQuota, draw, find_disputes
+from harness.comparison.disputes import SpellingQuota, draw, find_disputes
 from harness.protocol import set_bits
 
 SIZE = 70
@@ -95,14 +95,14 @@ class TestCaps:
         assert one.drawn.tolist() != other.drawn.tolist()
 
 
-class TestWhiteSpace:
-    """Tokens 0 to 19 begin with white space; engine 1 rejects all tokens."""
+class TestSpellings:
+    """Tokens 0 to 19 are white space; engine 1 rejects all tokens."""
 
     MASKS = ({*range(60)}, set())
 
     def quota(self, proven=0, place="after value"):
-        quota = BlankQuota(np.arange(SIZE) < 20)
-        quota.note([1] * proven, np.arange(proven, dtype=np.int32), place)
+        quota = SpellingQuota((np.arange(SIZE) < 20, np.zeros(SIZE, dtype=np.bool_)))
+        quota.note(1, np.arange(proven, dtype=np.int32), place)
         return quota
 
     def blanks(self, quota, cap=30, always=()):
@@ -118,6 +118,11 @@ class TestWhiteSpace:
         assert self.blanks(self.quota(proven=3)) == (1, 31)
         assert self.blanks(self.quota(proven=9)) == (0, 30)
         assert self.blanks(self.quota(proven=9, place="start of key")) == (4, 34)
+
+    def test_inside_strings_others_are_meant(self):
+        quota = self.quota(proven=9, place="inside string")
+        assert not quota.of(np.arange(SIZE, dtype=np.int32), "inside string").any()
+        assert quota.left([1], "inside string") == 4
 
     def test_on_the_path_it_is_never_left_out(self):
         assert self.blanks(self.quota(proven=9), always=(7,)) == (1, 31)

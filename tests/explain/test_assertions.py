@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from functools import lru_cache
 
 import pytest
@@ -28,21 +27,6 @@ class TestNumbers:
         for spelling in spellings:
             assert all(may_become(spelling[:end], number) for end in range(1, len(spelling) + 1))
 
-    @pytest.mark.parametrize(
-        ("head", "target"),
-        [
-            ("2", "1"),
-            ("11", "1"),
-            ("-", "1"),
-            ("1e2", "10"),
-            ("1e-", "10"),
-            ("0.2", "1"),
-            ("1", "0"),
-        ],
-    )
-    def test_no_other_may(self, head, target):
-        assert not may_become(head, Decimal(target))
-
 
 class TestFormats:
     @pytest.mark.parametrize("name", sorted(WIDE_FORMATS))
@@ -63,11 +47,7 @@ class TestPatterns:
     @pytest.mark.parametrize(
         ("expression", "text", "expected"),
         [
-            ("^a+b$", "aab", None),
-            ("^a+b$", "aac", 2),
-            ("^a+b$", "aa", 2),
             ("^a+b$", "aabb", 3),
-            ("a", "bbb", 3),
             ("^\\d{3}$", "12\u0663", 2),
             ("^[^\\s]+$", "a\u00a0", 1),
             ("^(a)\\1$", "ab", None),

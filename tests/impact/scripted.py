@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.comparison.case_run import CaseRun, Rules
 from harness.impact.answering import Answering
 from harness.impact.generation import Generation, Generator
 from harness.impact.items import Item, Score, Turn
@@ -93,4 +94,5 @@ def answering(
     """What answers items without processes."""
     panel = InProcessPanel(engines, model.vocabulary)
     generator = Generator(model, panel, Generation(**how))
-    return Answering(task or Wants(), generator, InProcessJudge())
+    tools = CaseRun(panel, InProcessJudge(), model.vocabulary, None, Rules())
+    return Answering(task or Wants(), generator, tools)

@@ -70,20 +70,6 @@ def test_another_request_is_refused(tmp_path):
         ImpactRun.begin(tmp_path, other, {})
 
 
-def test_a_manifest_that_was_altered_is_refused(tmp_path):
-    answered(tmp_path)
-    file = tmp_path / "impact.json"
-    file.write_text(file.read_text().replace("RefusesAll", "RefusesNone"))
-    with pytest.raises(RunDirectoryError, match="cut or altered"):
-        open_impact(tmp_path)
-
-
-def test_a_directory_with_other_things_is_left_alone(tmp_path):
-    (tmp_path / "letter.txt").write_text("Dear all")
-    with pytest.raises(RunDirectoryError, match=r"holds files but no impact\.json"):
-        ImpactRun.begin(tmp_path, IDENTITY, {})
-
-
 def test_a_line_that_was_altered_is_told_of(tmp_path):
     answered(tmp_path)
     file = tmp_path / ANSWERS

@@ -14,7 +14,7 @@ from harness.bugs.trial import Symptom
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG, LOST_VALUE, SPELLING, TRAP
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
-from harness.versions.sides import sides
+from harness.versions.compare import sides
 from tests.buglists import bug
 from tests.command import STUDY, finished_run, maskcourt
 

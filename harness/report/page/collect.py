@@ -20,7 +20,6 @@ from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.errors import UsageError
 from harness.impact.answers import open_impact
-from harness.impact.summary import accuracy
 from harness.impact.summary import summarize as summarize_impact
 from harness.render.page import page_with_data, save_page
 from harness.render.table import Table
@@ -194,27 +193,27 @@ def answers_of_models(path: Path, engines: Mapping[str, Any]) -> dict[str, Any]:
         MaskcourtError: It is no impact run, or damaged.
     """
     run = open_impact(path)
-    identity, answers = run.manifest["identity"], accuracy(run)
+    identity, answers = run.manifest["identity"], summarize_impact(run)
     names = ("items", "correct", "parsed", "tokens", "overruled", "removed", "proven_mass")
     rows = {}
-    for name, one in summarize_impact(run).items():
+    for name, one in answers["engines"].items():
         mine, other = identity["engines"].get(name), engines.get(name, {})
         rows[name] = {
-            "share": asdict(answers.shares[name]),
+            "share": one["share"],
             "same": None
             if mine is None
             else name in engines
             and all(mine.get(key) == other.get(key) for key in ("version", "options")),
-            **{key: getattr(one, key) for key in names},
-            "wrongly": one.rulings["false_rejection"],
-            "lost": sum(one.effects.get(effect, 0) for effect in COSTLY),
-            "bugs": {bug: steps for some in one.bugs.values() for bug, steps in some.items()},
+            **{key: one[key] for key in names},
+            "wrongly": one["rulings"]["false_rejection"],
+            "lost": sum(one["effects"].get(effect, 0) for effect in COSTLY),
+            "bugs": {bug: steps for some in one["bugs"].values() for bug, steps in some.items()},
         }
     return {
         "task": identity["task"]["name"],
         "items": identity["task"]["items"],
         "model": ", ".join(identity["model"].get("files", {})),
-        "unanswerable": answers.unanswerable,
-        "told": [one.verdict for one in answers.pairs],
+        "unanswerable": answers["unanswerable"],
+        "told": [one["verdict"] for one in answers["pairs"]],
         "rows": rows,
     }
