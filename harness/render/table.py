@@ -108,6 +108,11 @@ class Table:
         """The cells as people read them, row by row."""
         return [[column.shown(row[column.name]) for column in self.columns] for row in self.rows]
 
+    def laid_out(self) -> dict[str, Any]:
+        """The table as a page shows it: title and alignment of columns, texts, note."""
+        columns = [[column.title, self.is_right(column)] for column in self.columns]
+        return {"title": self.title, "columns": columns, "rows": self.texts(), "note": self.note}
+
 
 def as_csv(table: Table) -> str:
     """CSV (RFC 4180, but for plain line feeds): raw values, a missing one empty."""

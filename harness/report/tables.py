@@ -223,7 +223,7 @@ def pairs(summary: Summary) -> Table:
         Column(name, numbers.get(name), shown=shown.get(name, plain), fold=name not in numbers)
         for name in PAIR
     ]
-    note = "loss and leak by all values tried, and by real ones;\n" + (
+    note = "loss and leak by everyday values, and by real ones;\n" + (
         "p: McNemar's exact test, corrected for the number of pairs (Holm);\n"
         "apart: whether the two can be told apart"
         if summary["sampled"]

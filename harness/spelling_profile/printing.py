@@ -7,15 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from harness.engines.specs import with_version
+from harness.errors import UsageError
 from harness.printable import code, markdown, one_line
 from harness.render.table import Column, Table, as_markdown
+from harness.runs.directory import RunDirectory
 from harness.spelling_profile.profile import AnswerKind, Profile
 
 _PICTURES: Final = {"\t": "␉", "\n": "␊", "\r": "␍", "\x7f": "␡"}
 _SPACES: Final = re.compile(r"^ +| +$| {2,}|(?<=[\[{]) (?=[\]}])")
+_FILE: Final = "spellings.json"
 _WIDE: Final = 6  # engines that a table of a page has at most
 _LEAD: Final = (
     "spellings, each asked of every engine on a vocabulary of single bytes. Written by "
@@ -82,6 +85,36 @@ def as_page(profile: Profile) -> str:
         parts.append(as_markdown(as_table(some)))
     listed = "\n".join(f"- {markdown(line)}" for line in lines(profile))
     return "\n".join([*parts, f"{listed}\n"])
+
+
+def store(profile: Profile, run: RunDirectory) -> None:
+    """Write the profile of a run's engines into its directory, for its report.
+
+    Raises:
+        UsageError: An engine is installed in another version than that of the run.
+    """
+    made = run.manifest["identity"]["engines"]
+    for one in profile.engines:
+        if one.version != made[one.name]["version"]:
+            versions = f"{made[one.name]['version']}, and {one.version} is installed"
+            raise UsageError(f"the run was made with {one.name} {versions}", "install that version")
+    whole = as_table(profile)
+    table = whole.only(*(name for name in whole.names if name != "text"))
+    laid_out = replace(table, note="\n".join(lines(profile))).laid_out()
+    text = json.dumps({**profile.as_json(), "table": laid_out}, separators=(",", ":"))
+    (run.path / _FILE).write_text(f"{text}\n", "utf-8")
+
+
+def stored_table(run: RunDirectory) -> dict[str, Any] | None:
+    """The table that `store` wrote, laid out; None where there is none that can be read."""
+    try:
+        table = json.loads((run.path / _FILE).read_text("utf-8"))["table"]
+        width = len(table["columns"])
+        texts = [cell for row in table["rows"] for cell in row]
+        fits = all(len(row) == width for row in table["rows"])
+        return table if fits and all(isinstance(one, str) for one in texts) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def files(profile: Profile) -> Mapping[str, str]:

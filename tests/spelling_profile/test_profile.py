@@ -10,6 +10,8 @@ import pytest
 
 from harness.classification.departures import load_catalogue
 from harness.engines.panel import Limits
+from harness.errors import UsageError
+from harness.spelling_profile import printing
 from harness.spelling_profile.asking import profile_of
 from harness.spelling_profile.printing import as_page, as_table, lines, visible
 from harness.spelling_profile.profile import (
@@ -21,6 +23,7 @@ from harness.spelling_profile.profile import (
     load_battery,
     with_options,
 )
+from tests import books
 from tests.command import maskcourt
 
 CATALOGUE = load_catalogue()
@@ -120,6 +123,23 @@ class TestMiniatures:
         )
         assert as_table(asked).rows[0][MINIATURE] == "yes"
         assert f"`{MINIATURE}` lets these be written in no way: tab" in list(lines(asked))
+
+    def test_a_run_keeps_the_profile_of_its_engines_for_its_report(self, asked, tmp_path):
+        made = {one.name: {"version": one.version} for one in asked.engines}
+        run = books.store(tmp_path / "run", books.Book("case"), engines=made)
+        assert printing.stored_table(run) is None
+        printing.store(asked, run)
+        table = printing.stored_table(run)
+        assert [W, "none after the comma", "yes", "by option", "yes", "refused"] in table["rows"]
+        assert "lets these be written in no way: tab" in table["note"]
+        (run.path / "spellings.json").write_text('{"table": {"columns": [1], "rows": [[1, 2]]}}')
+        assert printing.stored_table(run) is None
+
+    def test_a_run_of_another_version_keeps_none(self, asked, tmp_path):
+        made = {one.name: {"version": "0.1"} for one in asked.engines}
+        run = books.store(tmp_path / "run", books.Book("case"), engines=made)
+        with pytest.raises(UsageError, match=r"the run was made with .* 0\.1, and"):
+            printing.store(asked, run)
 
 
 def engine(name, **answers):

@@ -22,13 +22,13 @@ from harness.errors import UsageError
 from harness.impact.answers import open_impact
 from harness.impact.summary import summarize as summarize_impact
 from harness.render.page import page_with_data, save_page
-from harness.render.table import Table
 from harness.report import SHOWN
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
 from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
+from harness.spelling_profile.printing import stored_table
 from harness.verdict_kinds import CLASSES, COSTLY, KINDS
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
@@ -93,7 +93,11 @@ def collect(
         "summary": tally,
         "bugs": shown_bugs(bugs),
         "columns": COLUMNS,
-        "tables": {"headline": _shown(headline(tally)), "pairs": _shown(pairs(tally))},
+        "tables": {
+            "headline": headline(tally).laid_out(),
+            "pairs": pairs(tally).laid_out(),
+            "spellings": stored_table(run),
+        },
         "keywords": crossed(stored, "keyword"),
         "families": crossed(stored, "family"),
         "sets": agreement(stored),
@@ -119,12 +123,6 @@ def collect(
     }
 
 
-def _shown(table: Table) -> dict[str, Any]:
-    """A table as the page lays it out."""
-    columns = [[column.title, table.is_right(column)] for column in table.columns]
-    return {"title": table.title, "columns": columns, "rows": table.texts(), "note": table.note}
-
-
 def _examples(matrix: Mapping[str, Any]) -> set[str]:
     """The verdicts that the matrix shows."""
     cells = (cell["example"] or {} for cells in matrix.values() for cell in cells.values())
@@ -137,6 +135,7 @@ def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
         "run": shown_as,
         "replayed": f"maskcourt replay {named}",
         "searched": f"maskcourt bugs {named}",
+        "spelled": f"maskcourt spellings --run {named}",
         "name": run.path.resolve().name,
         "maskcourt": __version__,
         "schema_limit": SCHEMA_LIMIT,
