@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -69,28 +70,24 @@ class SchemaCheck:
     ) -> None:
         self._request, self._directory, self._catalogue = request, directory, catalogue
         self._cases = "".join(_lines(schemas, request))
-        specs = request.specs
-        self._lanes = max(1, default_lanes(1) // len(specs))
+        self._specs = request.specs
+        self._lanes = max(1, default_lanes(1) // len(self._specs))
         self._schemas = {one.name: one.text for one in schemas}
         self._ends = time.monotonic() + request.seconds
         self._told: queue.SimpleQueue[Answer | _Lost | None] = queue.SimpleQueue()
         self._stop = threading.Event()
-        self._room = threading.Semaphore(max(AT_ONCE, default_lanes(1)))
-        self._threads = [
-            threading.Thread(target=self._work, args=(spec,), daemon=True) for spec in specs
-        ]
+        self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
         (self._directory / CASES).write_text(self._cases, "utf-8")
-        for thread in self._threads:
-            thread.start()
+        for spec in self._specs:
+            self._pool.submit(self._work, spec)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        self._pool.shutdown(cancel_futures=True)
 
     def answers(self) -> Iterator[Answer]:
         """What is known of each engine and schema, as it becomes known; the whole comes last.
@@ -98,7 +95,7 @@ class SchemaCheck:
         Raises:
             MaskcourtError: None of the engines can be started or installed.
         """
-        working, is_any = len(self._threads), False
+        working, is_any = len(self._specs), False
         lost: list[MaskcourtError] = []
         waiting: list[Answer] = []  # those of engines that are lost wait for another's
         while working:
@@ -133,10 +130,9 @@ class SchemaCheck:
             return [Answer(name, spec.name, message=message, whole=True) for name in names]
 
         try:
-            with self._room:
-                for answer in self._answered(spec):
-                    answered.add(answer.schema if answer.whole else "")
-                    self._told.put(answer)
+            for answer in self._answered(spec):
+                answered.add(answer.schema if answer.whole else "")
+                self._told.put(answer)
         except KeyboardInterrupt:
             pass
         except MaskcourtError as error:

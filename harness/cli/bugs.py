@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from harness.bugs.listing import Bug, BugList
     from harness.runs.directory import RunDirectory
     from harness.versions.bugs import MetBug
-    from harness.versions.compare import Side
 
 
 @dataclass(frozen=True)
@@ -209,17 +209,16 @@ def compare(
     old = access.open(old_run)
     new = access.open(new_run) if new_run else old
     catalogue, how = access.catalogue, search.of(BUG)
-    known: dict[Path, BugList] = {}
 
-    def bugs_of(side: Side) -> BugList:
-        run = side.run
-        if run.path not in known:
-            known[run.path] = bug_list(run, find_bugs(run, catalogue, **how))
-        return known[run.path]
+    @functools.cache
+    def bugs_of(run: RunDirectory) -> BugList:
+        return bug_list(run, find_bugs(run, catalogue, **how))
 
-    pairs = versions.sides(old, new, asked.first, asked.second)
     found = [
-        versions.compare(*pair, bugs_of, catalogue, spellings=search.spellings) for pair in pairs
+        versions.compare(
+            *pair, lambda side: bugs_of(side.run), catalogue, spellings=search.spellings
+        )
+        for pair in versions.sides(old, new, asked.first, asked.second)
     ]
     if json.as_json:
         print_json(versions.as_json(found))
