@@ -41,6 +41,24 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+def write_whole(path: Path, text: str) -> int:
+    """Write a file, whole or not at all, in a directory that is made if need be; its size.
+
+    Raises:
+        RunDirectoryError: It cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    with writing(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(text, "utf-8")
+            temporary.replace(path)
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        return path.stat().st_size
+
+
 def require_writable(path: Path, *, directory: bool = False) -> None:
     """Raise UsageError for a file, or a directory for files, that cannot be written."""
     try:

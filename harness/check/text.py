@@ -10,9 +10,10 @@ from typing import Final
 from harness.analysis.stored import IN_FULL
 from harness.bugs.scripts import marked, marked_parts
 from harness.check.answers import IN_WORDS, Answer, Answers, Covered, ProvenError
+from harness.files import write_whole
 from harness.live import LiveLine
 from harness.printable import printable
-from harness.render.page import filled, save_page, static_page
+from harness.render.page import filled, static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit
 from harness.render.terminal import WIDTH, cut, wrapped
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, SPELLINGS, TRAP
@@ -213,7 +214,7 @@ def write_page(answers: Answers, out: Path) -> int:
     """Write the page of a check to a file, whole or not at all; its size in bytes.
 
     Raises:
-        UsageError: It cannot be written.
+        RunDirectoryError: It cannot be written.
     """
     numbered = list(enumerate(answers))
     body = filled(
@@ -236,7 +237,7 @@ def write_page(answers: Answers, out: Path) -> int:
     many = len(answers.schemas)
     title = answers.schemas[0] if many == 1 else f"each of {many} schemas"
     heading = f"Which engine can be trusted with {title}?"
-    return save_page(static_page("maskcourt check", heading, _LEAD, body), out)
+    return write_whole(out, static_page("maskcourt check", heading, _LEAD, body))
 
 
 def junit(answers: Answers, failures: Sequence[tuple[Answer, str]]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.console import tell
 from harness.errors import UsageError
-from harness.files import writing
+from harness.files import write_whole
 from harness.options import RESULT, option
 
 if TYPE_CHECKING:
@@ -89,6 +89,4 @@ NO_BASELINE = BaselineCheck()
 
 def _write(file: Path | None, text: Callable[[], str]) -> None:
     if file is not None:
-        with writing(file):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text(), "utf-8")
+        write_whole(file, text())

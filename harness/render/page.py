@@ -12,14 +12,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup
 
 from harness import __version__
-from harness.errors import UsageError
 from harness.printable import printable
 from harness.render.table import html
 
@@ -73,34 +71,12 @@ def _page(template: str, ours: Mapping[str, str], **texts: str) -> str:
     rules = ("default-src 'none'", *sorted(hashed)[::-1], "img-src data:", "base-uri 'none'")
     parts["policy"] = "; ".join([*rules, "form-action 'none'"])
     safe = {name: Markup(part) for name, part in parts.items()}  # noqa: S704 - files of ours, JSON
-    return filled(template, **texts, **safe)
+    return filled(template, **texts, **safe) + "\n"
 
 
 def embedded(data: Mapping[str, Any]) -> str:
     """JSON, in ASCII, in which no character means anything to a reader of HTML."""
     return json.dumps(data, ensure_ascii=True, separators=(",", ":")).translate(_ESCAPES)
-
-
-def save_page(text: str, out: Path) -> int:
-    """Write a page to the file `out`, whole or not at all; its size in bytes.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
-    if out.is_dir():
-        raise UsageError(f"{out} is a directory", "give --out the name of a file")
-    page = f"{text}\n".encode()
-    temporary = out.with_name(f".{out.name}.tmp")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(page)
-        temporary.replace(out)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UsageError(
-            f"{out} cannot be written: {error.strerror or error}", "choose another file"
-        ) from error
-    return len(page)
 
 
 def _hash(text: str) -> str:

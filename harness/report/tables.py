@@ -21,7 +21,7 @@ from harness.analysis.tally import summarize
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
-from harness.files import writing
+from harness.files import write_whole
 from harness.render.table import Column, Row, Table, as_csv, as_markdown, plain
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES
@@ -318,10 +318,8 @@ def write_files(texts: Mapping[str, str], directory: Path) -> list[Path]:
     Raises:
         RunDirectoryError: They cannot be written.
     """
-    with writing(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (directory / name).write_text(text, "utf-8")
+    for name, text in texts.items():
+        write_whole(directory / name, text)
     return [directory / name for name in texts]
 
 

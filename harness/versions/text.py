@@ -9,8 +9,9 @@ from typing import Any, Final
 from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
+from harness.files import write_whole
 from harness.printable import code, markdown, printable
-from harness.render.page import save_page, static_page
+from harness.render.page import static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
@@ -51,7 +52,7 @@ def write_page(comparisons: Sequence[Comparison], out: Path) -> int:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     body = f"<section>{parser.render(comparison_markdown(comparisons))}</section>"
     heading = "; ".join(map(_heading, comparisons))
-    return save_page(static_page("maskcourt compare", heading, _LEAD, body), out)
+    return write_whole(out, static_page("maskcourt compare", heading, _LEAD, body))
 
 
 def _heading(one: Comparison) -> str:

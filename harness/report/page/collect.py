@@ -19,9 +19,10 @@ from harness.bugs.listing import MEANINGS, Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.errors import UsageError
+from harness.files import write_whole
 from harness.impact.answers import open_impact
 from harness.impact.summary import summarize as summarize_impact
-from harness.render.page import page_with_data, save_page
+from harness.render.page import page_with_data
 from harness.report import SHOWN
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
@@ -46,7 +47,7 @@ def write(run: RunDirectory, out: Path, shown_as: str, **request: Any) -> int:
     """
     if out.is_dir():  # before all the work
         raise UsageError(f"{out} is a directory", "give --out the name of a file")
-    return save_page(assembled(collect(run, shown_as, **request)), out)
+    return write_whole(out, assembled(collect(run, shown_as, **request)))
 
 
 def assembled(data: Mapping[str, Any]) -> str:
