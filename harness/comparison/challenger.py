@@ -33,7 +33,7 @@ from harness.engines.panel import Panel
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import Mask, allows, token_ids
-from harness.schemas.probable_values import in_turn
+from harness.schemas.variants import in_turn
 from harness.validators.judge import Judge
 from harness.workers.outcomes import Failure
 

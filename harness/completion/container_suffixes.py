@@ -28,8 +28,9 @@ from harness.jsontext.partial import (
     with_value,
 )
 from harness.jsontext.pointers import MISSING
-from harness.schemas.probable_values import ProbableValues, Variant, property_names
 from harness.schemas.schema import Path, count, listed, mapping, types
+from harness.schemas.values import Values
+from harness.schemas.variants import Variant, property_names
 
 _MAX_VARIANTS = 24
 _MAX_MEMO_BYTES = 20_000_000
@@ -100,7 +101,7 @@ class ContainerSuffixes:
     """
 
     def __init__(
-        self, values: ProbableValues, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
+        self, values: Values, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
     ) -> None:
         self.values = values
         self._plans = plans
@@ -197,7 +198,7 @@ class ContainerSuffixes:
         return value
 
     def fits(self, schema: Any, value: Any) -> bool:
-        """`ProbableValues.fits`, remembered for containers, which are those of the reference."""
+        """`Values.fits`, remembered for containers, which are those of the reference."""
         if not isinstance(value, list | dict) or not isinstance(schema, dict):
             return self.values.fits(schema, value)
         mark = (id(schema), id(value))  # their own as long as they are kept with the answer
@@ -259,8 +260,7 @@ class ContainerSuffixes:
                 return [(name, value)]
         longest = max(map(len, taken), default=0)
         fresh = self.values.fresh_name(variant, taken) or "_" * (1 + longest)
-        values = self.values.examples(self.values.child(variant, fresh), 1)
-        return [(fresh, values[0] if values else None)]
+        return [(fresh, self.values.example(self.values.child(variant, fresh)))]
 
     @memoised
     def remaining(self, frames: Frames, plan: ClosingPlan) -> list[Any]:

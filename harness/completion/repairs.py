@@ -35,12 +35,11 @@ from harness.jsontext.partial import (
     with_value,
 )
 from harness.jsontext.pointers import MISSING, child
-from harness.schemas.probable_values import Variant, property_names
 from harness.schemas.schema import REFERENCES, Fault, Path, count, needed, same
+from harness.schemas.variants import Variant, property_names
 
 _ROUNDS = 4
 _MAX_FAULTS = 32
-_EXAMPLES = 8
 _LACKING: Final = frozenset(
     ("required", "dependentRequired", "dependencies", "minProperties", "minItems", "contains")
 )
@@ -140,7 +139,7 @@ class _Repair:
     def _member(self, path: Path, name: str, value: Any) -> Any:
         """A value for a new member: `value`, or better what all schemas of the place like."""
         variants = self._values.subschemas_at((*path, name))
-        found = [v for variant in variants for v in self._values.examples(variant, 2)]
+        found = [v for variant in variants for v in self._values.examples(variant)[:2]]
         return found[self._nth % len(found)] if found else value
 
     def _drop(self, target: Any, schema: Any, path: Path, keyword: str) -> None:
@@ -185,7 +184,7 @@ class _Repair:
         frame = self._open.get(path)
         if frame is not None:
             return self._refilled(target, schemas, frame)
-        found = [v for schema in schemas for v in self._values.examples(schema, _EXAMPLES)]
+        found = [v for schema in schemas for v in self._values.examples(schema)]
         if _in_slot(self._cursor) and path == slot_path(self._cursor.frames):
             layout = self._suffixes.layout
             found = [v for v in found if _slot_text(self._cursor, v, layout) is not None]

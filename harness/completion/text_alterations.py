@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from harness.completion.rollout import keyed_index
 from harness.jsontext.lexer import NUMBER_ENDS, Mode, State
 from harness.jsontext.partial import Cursor, feed
-from harness.schemas.probable_values import in_turn
+from harness.schemas.variants import in_turn
 
 _FIRST = {Mode.ITEM_OR_CLOSE: Mode.VALUE, Mode.KEY_OR_CLOSE: Mode.KEY}
 _CLOSERS = (b"]", b"}")
@@ -41,7 +41,7 @@ Hints = Mapping[bytes, Sequence[bytes]]
 
 
 def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
-    """Hints as `harness.schemas.hints` gives them, by name."""
+    """Hints as `harness.schemas.violations` gives them, by name."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in hints:
         found.setdefault(_spelled(name), []).append(value.encode())

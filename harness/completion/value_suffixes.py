@@ -31,8 +31,8 @@ from harness.jsontext.partial import (
 from harness.jsontext.pointers import MISSING
 from harness.schemas.formats import FORMAT_PATTERNS
 from harness.schemas.patterns import Pattern, pattern
-from harness.schemas.probable_values import Variant, automata, distinct, in_turn, property_names
 from harness.schemas.schema import count, listed, mapping, strings, types
+from harness.schemas.variants import Variant, automata, distinct, in_turn, property_names
 
 _PADDING = "a"
 _WANTED_BYTE = 0xA6  # completes to printable characters in every UTF-8 length
@@ -285,7 +285,7 @@ class ValueSuffixes(ContainerSuffixes):
     def probable(self, frames: Frames) -> list[Any]:
         """Values for what is written next in the innermost container."""
         schemas = self.slot_schemas(frames)
-        out = list(in_turn(self.values.examples(schema, _EXAMPLES) for schema in schemas))
+        out = list(in_turn(self.values.examples(schema)[:_EXAMPLES] for schema in schemas))
         path = slot_path(frames)
         own = self.reference_at(path, exact=True)
         if own is not MISSING:
@@ -374,7 +374,7 @@ class ValueSuffixes(ContainerSuffixes):
         for variant in variants:
             naming = variant.get("propertyNames")
             if isinstance(naming, dict):
-                names += strings(self.values.examples(naming, 8))
+                names += strings(self.values.examples(naming))
                 for inner in self.values.variants(naming):
                     rules.update(dict.fromkeys(_rules(inner)))
             for expression in mapping(variant, "patternProperties"):
