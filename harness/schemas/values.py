@@ -404,23 +404,18 @@ def _matching(automaton: Pattern | None, low: int, high: int, most: int) -> Iter
     One of `high` characters; the alternatives; text around them; odd characters at the begin, in
     the middle, at the end; longer and longer ones.
     """
-
-    def candidates() -> Iterator[str]:
-        first = automaton and automaton.finish(automaton.start, low)
-        if automaton is None or first is None:
-            return
-        yield from (first, automaton.finish(automaton.start, min(high, _MAX_LENGTH)) or first)
-        yield from automaton.alternatives(8)
-        yield from ("x" + first, first + "x", f"é{first}1")
-        for char in ODD:
-            yield from (first[:at] + char + first[at + 1 :] for at in (0, len(first) // 2))
-            yield first + char
-        for length in _LENGTHS:
-            yield automaton.finish(automaton.start, max(low, length)) or first
-
-    found = dict.fromkeys(one for one in candidates() if len(one) >= low)
-    accepted = (one for one in found if automaton.accepts(automaton.walk(automaton.start, one)))
-    return islice(accepted, most)
+    first = None if automaton is None else automaton.finish(automaton.start, low)
+    if automaton is None or first is None:
+        return
+    tried = [first, automaton.finish(automaton.start, min(high, _MAX_LENGTH)) or first]
+    tried += [*automaton.alternatives(8), "x" + first, first + "x", f"é{first}1"]
+    for char in ODD:
+        tried += [first[:at] + char + first[at + 1 :] for at in (0, len(first) // 2)]
+        tried.append(first + char)
+    tried += [automaton.finish(automaton.start, max(low, size)) or first for size in _LENGTHS]
+    long = dict.fromkeys(one for one in tried if len(one) >= low)
+    accepted = (one for one in long if automaton.accepts(automaton.walk(automaton.start, one)))
+    yield from islice(accepted, most)
 
 
 def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
