@@ -217,12 +217,6 @@ class TestFinding:
             SMALL.encode_greedy(b"abz")
         assert JSONISH.encode_greedy(b"") == []
 
-    def test_greedy_falls_back_over_several_shorter_tokens(self):
-        # "abX" lies behind "abWW" in byte order, whose longest fitting prefix is only "a".
-        tokens = [b"a", b"abW", b"abWW", b"b", b"X", b"<e>"]
-        vocabulary = Vocabulary.from_tokens("v", tokens, [], [5])
-        assert vocabulary.encode_greedy(b"abX") == [0, 3, 4]
-
     @given(texts, st.integers(0, 5))
     def test_greedy_pieces_make_up_the_text_and_starts_is_its_definition(self, text, at):
         assert b"".join(JSONISH[token] for token in JSONISH.encode_greedy(text)) == text
