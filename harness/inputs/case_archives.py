@@ -148,7 +148,7 @@ def _tar(unpacked: _Unpacked, path: Path) -> Iterator[_Entry]:
             yield _Entry(info.name, info.size, opened)
         # The standard library ends quietly at a header that it cannot read, and does not look at
         # the checksum after the last member.
-        unpacked.seek(archive.offset)  # type: ignore[attr-defined]
+        unpacked.seek(archive.offset)
         if unpacked.read(_BLOCK) != bytes(_BLOCK):
             raise InputError(f"{path} is damaged: its last entries cannot be read", _TRUNCATED)
         while unpacked.read(2**20):

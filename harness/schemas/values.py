@@ -60,7 +60,7 @@ _EXAMPLE_WORK: Final = 400
 _MAX_LENGTH = 300
 """Characters of a string, and a tenth of it items of an array, that are made to meet a bound."""
 _MAX_PADDING = 5000
-_WORDS: Final = ("word", "Two words.", 'She said "no", didn\'t she?')
+_WORDS: Final = ("word", "Two words.", 'Say "no".')
 _SPECIAL: Final = 'é"\\/\n😀'
 """What a string may hold that is easily written wrongly."""
 ODD: Final = (*_SPECIAL, "[", "-", " ", "0", "Z", "日", "\t", "\u2028", "\x7f", "\xa0")
