@@ -59,7 +59,6 @@ class DotJSONEngine:
         )
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text; raises `Refused` with the library's exception."""
         try:
             index = self._library.Index(schema, self._vocabulary, disallow_whitespace=self._compact)
         except Exception as error:
@@ -72,8 +71,6 @@ class DotJSONEngine:
 
 
 class _Matcher(ReplayedMatcher):
-    """A guide, with the set of tokens that it allows."""
-
     def _write(self, out: Mask) -> None:
         ids = (*self._vocabulary.ordinary, *self._vocabulary.eos_ids)
         out[:] = set_bits([token for token in ids if self.native.allowed.contains(token)], len(out))

@@ -121,8 +121,6 @@ class FormatronEngine:
 
 
 class _Matcher(EndingMatcher):
-    """An `Engine` of kbnf."""
-
     def __init__(self, engine: Any, vocabulary: Vocabulary) -> None:
         self._engine = engine
         self._ids = vocabulary

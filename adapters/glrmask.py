@@ -85,11 +85,9 @@ class GLRMaskEngine:
         self._ends = glrmask.TokenSet(list(vocabulary.eos_ids))
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return _Matcher(self._constraint(schema), self._ids)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         constraint = self._constraint(schema)
         return Library(lambda: _calls_of(constraint.start()), self._ids.eos_ids)
 

@@ -327,8 +327,6 @@ class _Candidates:
 
 
 class _Grammar:
-    """A grammar inside the library."""
-
     def __init__(self, engine: LlamaCppEngine, native: int) -> None:
         weakref.finalize(self, engine.functions.free, native).atexit = False
         self._engine = engine  # whose vocabulary the grammar refers to

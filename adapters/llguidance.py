@@ -150,7 +150,6 @@ class LLGuidanceEngine:
         return (_ForcingMatcher if self._forced else _Matcher)(native, self._ids)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         ends = self._vocabulary.eos_ids if self._knows_several_ends() else (self._ids.eos,)
         tokenizer = self._tokenizer
         if len(ends) > 1:
@@ -278,7 +277,6 @@ class _ForcingMatcher(MaskFirst, _Matcher):
     """An `LLMatcher` that forces tokens: it would consume more than its mask allows."""
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """Looks at every mask."""
         return super().follow(tokens[: _Matcher.follow(self, tokens)])
 
 

@@ -295,7 +295,6 @@ def _written(data: bytes, text: str) -> int:
 
 
 def _told(error: Exception) -> str:
-    """What an exception of the library says."""
     own = error if error.__cause__ is None else error.__cause__
     return f"{type(own).__name__}: {own}".strip()
 

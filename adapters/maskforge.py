@@ -82,7 +82,6 @@ class MaskforgeEngine:
         return _Matcher(self._bound(schema).start_session, self._ids, self._error)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         start = self._bound(schema).start_session
         return Library(lambda: _calls_of(start(), self._error), (self._ids.eos,))
 

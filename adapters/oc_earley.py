@@ -43,11 +43,9 @@ class OCEarleyEngine:
         self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, self._ids)
 
     def compile(self, schema: str) -> ReplayedMatcher:
-        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return ReplayedMatcher(self._started(schema, 0), self._all)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         start = self._started(schema, _ROLLBACK)
         return Library(
             lambda: guide_calls(start(), "is_accepting", "is_finished"), (self._all.eos,)

@@ -96,11 +96,9 @@ class OutlinesEngine:
         self._library = (_FirstLibrary if first else _Library)(vocabulary.eos, by_key)
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return self._start(self._index(schema))
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         index, guide = self._index(schema), self._library.served_guide
         if guide is None:  # such versions write no masks: there is nothing of their own to ask
             return library_of(lambda: self._start(index), self._vocabulary.eos_ids)

@@ -138,7 +138,6 @@ class XGrammarEngine:
         return self._start(self._grammar(schema))
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         grammar = self._grammar(schema)
         new = self._library.GrammarMatcher
         # one matcher of it for all: it holds nothing but its threads

@@ -66,7 +66,6 @@ class GateScore:
     cells: Mapping[str, Sequence[CellOutcome]]
 
     def row(self) -> dict[str, Any]:
-        """As JSON: the cells that are wrong, and how many are not."""
         shown = {
             name: [one.row() for one in some] if name.endswith("wrongly") else len(some)
             for name, some in self.cells.items()

@@ -199,7 +199,6 @@ class Fragment:
 
     @property
     def untyped(self) -> dict[str, Any]:
-        """The schema without ``type``."""
         return {key: value for key, value in self.schema.items() if key != "type"}
 
     @property
@@ -225,7 +224,6 @@ def type_of(value: Any) -> str:
 
 
 def fragments() -> Iterator[Fragment]:
-    """All fragments, in the order of tables."""
     draft = LATEST
     for line in _FRAGMENTS.replace("\n  ", " ").strip().splitlines():
         if line.startswith("# "):
@@ -240,7 +238,6 @@ def fragments() -> Iterator[Fragment]:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """JSON values, one after the other."""
     at = 0
     while at < len(text):
         value, end = json.JSONDecoder().raw_decode(text, at)

@@ -49,7 +49,6 @@ class SchemaPlace:
         return None if beside.keys() & schema.keys() else {**beside, **schema}
 
     def wrap(self, value: Any) -> Any:
-        """A value of the fragment as a value of that schema."""
         return json.loads(self.value.replace("<it>", json.dumps(value, ensure_ascii=False)))
 
 

@@ -44,5 +44,4 @@ class ConformanceRequest:
 
     @property
     def limits(self) -> Limits:
-        """What a request to an engine may cost."""
         return Limits(compile=self.compile, memory=self.memory)

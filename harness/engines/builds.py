@@ -96,7 +96,6 @@ def _digest(file: Path) -> str:
 
 
 def another(engine: str, path: Path, found: str, wanted: str) -> UsageError:
-    """That a build is one of another distribution."""
     return UsageError(f"{engine}: {path} is a build of {found}", f"its adapter drives {wanted}")
 
 
@@ -158,7 +157,6 @@ def _run(*command: str, **options: Any) -> str:
 
 
 def _is_generated(file: Path, tree: Path) -> bool:
-    """Whether building may leave it there."""
     parts = file.relative_to(tree).parts
     inside = any(one == "__pycache__" or one.endswith(".egg-info") for one in parts)
     return inside or parts[0] in ("build", "dist")

@@ -49,7 +49,6 @@ _OWN = "maskcourt"
 
 
 def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
-    """`provide` for each of `specs`, in their order."""
     return [provide(spec) for spec in specs]
 
 

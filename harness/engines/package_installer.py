@@ -63,7 +63,6 @@ class Installer:
         return (done.stderr or "uv said nothing") if done.returncode else ""
 
     def failure(self, engine: str, pins: Sequence[Requirement], printed: str) -> UsageError:
-        """What the messages of a failed installation come to."""
         pin = next((one for one in pins if str(one) in printed), pins[0])
         name, version = pin.name, str(pin.specifier).removeprefix("==")
         instead = f"leave out @{version} for the installed version"

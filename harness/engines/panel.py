@@ -33,7 +33,6 @@ Asking = Generator[None, Any, T]
 
 
 def limit_option(default: float, what: str, name: str) -> float:
-    """An option for seconds of processor time, in requests that have limits."""
     text = f"Seconds of processor time per {what}."
     return option(default, text, name, heading=LIMITS, above=0, unit="SECONDS")
 
@@ -197,11 +196,9 @@ class Panel:
         return self._gone_on(0.0)
 
     def end_compile(self) -> dict[int, Outcome]:
-        """Wait for what was begun."""
         return dict(sorted(self._done().items()))
 
     def busy(self) -> list[Host]:
-        """The hosts that are at work on what was begun."""
         return [self._hosts[index] for index in self._waiting]
 
     def _compile(self, index: int) -> Asking[Outcome]:
@@ -324,7 +321,6 @@ class Panel:
         self._walking.update(engines)
 
     def end_walk(self, engines: Sequence[int]) -> dict[int, Walked]:
-        """How far each of the engines came."""
         self._end_walks(engines)
         return {index: self._walked.pop(index) for index in engines}
 
@@ -391,16 +387,13 @@ class Panel:
         return self._printed.pop(engine, "") + self._hosts[engine].output(end)
 
     def processor_seconds(self) -> float:
-        """What the present processes of all hosts have used."""
         return sum(host.processor_seconds() for host in self._hosts)
 
     def close(self) -> None:
-        """End all hosts."""
         for host in self._hosts:
             host.close()
 
     def up(self, index: int) -> bool:
-        """Whether an engine can be asked."""
         return self._hosts[index].running and self._opened[index]
 
     def _submit(

@@ -53,7 +53,6 @@ class RefusedByte:
         return taken if left == len(text) else left
 
     def _forced_after(self, bytes_: tuple[int, ...]) -> int:
-        """The token that is forced after some bytes."""
         if not bytes_:
             return self.forced
         if not self.looks_on:

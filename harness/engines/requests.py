@@ -106,7 +106,6 @@ class EngineMetadata:
 
     @classmethod
     def of(cls, info: EngineInfo, checked: Checked) -> EngineMetadata:
-        """Of an engine that is up and was asked for its vocabulary."""
         wrong = len(checked.wrong)
         return cls(info.version, info.options, info.packages, checked.asked, wrong, info.build)
 

@@ -56,7 +56,6 @@ class SlowSchemas:
         return None, ""
 
     def limit(self, known: Memory | None) -> float:
-        """Seconds that a compilation may take."""
         return self.seconds * PATIENCE if known == "compiled" else self.seconds
 
     def keep(

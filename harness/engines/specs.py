@@ -96,7 +96,6 @@ class ReadSpec:
 
     @property
     def unversioned(self) -> str:
-        """The spec without its version."""
         return self.name + self.rest.replace(f"@{self.version}", "")
 
     def labelled(self, version: str) -> str:

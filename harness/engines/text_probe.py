@@ -66,9 +66,7 @@ class ProbedTexts:
 
     @classmethod
     def of(cls, probed: Iterable[Probed]) -> ProbedTexts:
-        """Of one after the other."""
         return cls(np.array(list(map(astuple, probed)), dtype=np.int32).reshape(-1, 5))
 
     def each(self) -> list[Probed]:
-        """One after the other."""
         return [Probed(allowed, *map(bool, rest)) for allowed, *rest in self.rows.tolist()]

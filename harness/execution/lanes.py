@@ -106,7 +106,6 @@ class Lane:
 
     @property
     def panel(self) -> Panel:
-        """The first of the panels."""
         return self.runners[0].panel
 
     def serve(
@@ -185,7 +184,6 @@ class Lane:
         return news
 
     def close(self) -> None:
-        """End all hosts."""
         for runner in self.runners:
             runner.panel.close()
         self.judge.close()

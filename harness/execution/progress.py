@@ -77,7 +77,6 @@ class RunProgress(LiveLine):
             self.plain(f"{already} of {self.total} cases are there already")
 
     def case_stored(self, case: CaseDone) -> None:
-        """One more case is stored."""
         self.done += 1
         self._here += 1
         self._disputed += case.disputed_tokens

@@ -83,12 +83,10 @@ class Subject:
         return any(allows(mask, end) for end in self.library.ends)
 
     def ordinary(self, mask: Mask) -> list[int]:
-        """The ordinary tokens of a mask."""
         found = token_ids(mask & self.vocabulary.ordinary_mask, self.vocabulary.size)
         return list(found.tolist())
 
     def named(self, token: int) -> str:
-        """A token, for people."""
         return named(self.vocabulary, token)
 
     def differ(self, found: Mask, expected: Mask) -> str:
@@ -279,7 +277,6 @@ class RuleResult:
 
     @property
     def missing(self) -> bool:
-        """Whether the rule cannot be tried at all."""
         return not self.checks and not self.failed and bool(self.words)
 
 

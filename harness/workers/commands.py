@@ -37,7 +37,6 @@ class Request(Generic[A]):
             cls._known[cls.__module__, cls.command] = cls
 
     def message(self) -> wire.Message:
-        """As a message to the host."""
         return _as_message(self, do=self.command)
 
     def answer(self, message: wire.Message) -> Any:
@@ -64,7 +63,6 @@ def read_request(message: wire.Message, module: str) -> Request[Any]:
 
 
 def as_answer(answer: Any) -> wire.Message:
-    """An answer as a message."""
     return _as_message(answer, answer=type(answer).__name__)
 
 

@@ -62,5 +62,4 @@ class MaskBuffer:
 
 
 def size_of(words: int) -> int:
-    """Bytes of a buffer with masks of `words` words."""
     return _HEAD * 8 + BANKS * SLOTS * words * 4

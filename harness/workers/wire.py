@@ -44,7 +44,6 @@ class Message:
 
 
 def encode(message: Message) -> bytes:
-    """The frame of `message`."""
     described = []
     chunks = []
     for name, array in message.arrays.items():
@@ -139,14 +138,12 @@ class Ragged:
 
     @classmethod
     def of_ints(cls, lists: Iterable[Sequence[int]]) -> Ragged:
-        """Lists of token ids, as int32."""
         lists = list(lists)
         flat = list(itertools.chain.from_iterable(lists))
         return cls(np.array(flat, dtype=np.int32), _offsets(lists))
 
     @classmethod
     def of_bytes(cls, strings: Iterable[bytes]) -> Ragged:
-        """Byte strings, as uint8."""
         strings = list(strings)
         return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), _offsets(strings))
 
@@ -154,22 +151,18 @@ class Ragged:
         return len(self.offsets) - 1
 
     def ints(self) -> list[list[int]]:
-        """The lists of token ids that `of_ints` was made of."""
         flat: list[int] = self.values.tolist()
         return [flat[a:b] for a, b in itertools.pairwise(self.offsets.tolist())]
 
     def strings(self) -> list[bytes]:
-        """The byte strings that `of_bytes` was made of."""
         flat = self.values.tobytes()
         return [flat[a:b] for a, b in itertools.pairwise(self.offsets.tolist())]
 
     def arrays(self, name: str) -> dict[str, Array]:
-        """Both arrays under names made of `name`, to go into a message."""
         return {f"{name}.values": self.values, f"{name}.offsets": self.offsets}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], name: str) -> Ragged:
-        """What `arrays` put into a message under `name`."""
         return cls(arrays[f"{name}.values"], arrays[f"{name}.offsets"])
 
 

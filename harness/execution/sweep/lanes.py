@@ -171,7 +171,6 @@ class LaneActors:
         return lane
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
-        """See `LaneStarter`."""
         self._cluster.check()
         self._check_patience(lanes)
         self._connect()
@@ -192,7 +191,6 @@ class LaneActors:
         return lane.death
 
     def close(self, lanes: Sequence[LaneHandle]) -> None:
-        """See `LaneStarter`."""
         self._listener.close()
         for lane in lanes:
             self._kill(cast("_RayLane", lane))
