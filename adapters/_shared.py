@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from harness.protocol import (
     LibraryCalls,
     Mask,
     Masks,
+    Vocabulary,
     allows,
     copied,
     follow_by_mask,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 
 class EndingMatcher(FollowingMatcher):

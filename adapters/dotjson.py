@@ -14,14 +14,11 @@ one token at a time, so a mask takes as many calls as there are tokens.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from adapters._shared import ReplayedMatcher
 from harness.errors import UsageError
-from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, set_bits
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, Vocabulary, set_bits
 
 _DOCUMENTED = ("Vocabulary", "Index", "Guide")
 

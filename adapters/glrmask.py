@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -28,13 +28,11 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
     copied,
     settle_switches,
     switch,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _PRESETS = {"spec": {"llguidance_compat": False}, "shipped": {"llguidance_compat": True}}
 

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -36,14 +36,12 @@ from harness.protocol import (
     Masks,
     Option,
     Refused,
+    Vocabulary,
     allows,
     copied,
     settle_switches,
     switch,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _PRESETS = {
     "spec": {"forced": False, "unicode_escapes": True},

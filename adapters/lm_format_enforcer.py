@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from adapters._shared import EndingMatcher
 from harness.errors import UsageError
@@ -35,13 +35,11 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
     allows,
     copied,
     set_bits,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _UNLIMITED = 1 << 30
 _BROKEN = "\ufffd"

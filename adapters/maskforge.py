@@ -15,7 +15,7 @@ names no place, which the diagnostics of `schema_to_ir` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,11 +28,8 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
-
 
 _REFUSED = ("IllegalToken", "UnknownToken")
 """Codes of errors that leave the session as it was: forbidden here, and in no vocabulary."""

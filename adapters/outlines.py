@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from adapters._shared import ReplayedMatcher, guide_calls
 from harness.protocol import (
@@ -30,13 +30,10 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
     library_of,
     set_bits,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
-
 
 _SCRIPT = """    import outlines_core
     from outlines_core.json_schema import build_regex_from_schema

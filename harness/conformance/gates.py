@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import __version__
-from harness.conformance.keywords import keyword_of
+from harness.conformance.cells import keyword_of
 from harness.conformance.outcomes import ENFORCED, REFUSED, UNPROVEN, CellOutcome, ConformanceTable
 from harness.errors import InputError, UsageError, nearest
 from harness.jsontext import strict_json

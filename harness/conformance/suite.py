@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.comparison.text_feeding import SLOW_TOKENS
-from harness.conformance.cells import instances
-from harness.conformance.keywords import DRAFTS
+from harness.conformance.cells import DRAFTS, instances
 from harness.errors import InputError, UsageError, nearest
 from harness.inputs.case_archives import members
 from harness.inputs.cases import Case, Instance, parsed

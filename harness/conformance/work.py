@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from harness.comparison.case_run import Rules
 from harness.conformance import cells, suite
-from harness.conformance.keywords import keyword_of
-from harness.conformance.request import ConformanceRequest
+from harness.conformance.cells import keyword_of
+from harness.engines.panel import Limits, limit_option
+from harness.engines.specs import DEFAULT
 from harness.errors import UsageError, nearest
 from harness.execution.bench import RUNS, bench
 from harness.execution.request import BenchRequest
 from harness.inputs.cases import Case
+from harness.inputs.vocabulary_names import BYTES
+from harness.options import option
 from harness.runs.directory import RunDirectory, open_run
 
 CASES: Final = "cases.jsonl"
@@ -66,3 +71,38 @@ def finished_run(path: Path) -> RunDirectory:
 def _default_directory(request: ConformanceRequest, cases: str) -> Path:
     asked = "\n".join([*request.engines, request.vocabulary, str(request.limits), cases])
     return Path(RUNS) / f"conformance-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True)
+class ConformanceRequest:
+    """What a user asks of a table."""
+
+    engines: Sequence[str] = option(
+        (",".join(DEFAULT),), "Engines, as maskcourt bench takes them.", "-e", metavar="SPEC,…"
+    )
+    suite: Path | None = option(
+        None,
+        "Ask about the official JSON-Schema-Test-Suite: a checkout or an archive of it.",
+        exists=True,
+        metavar="PATH",
+    )
+    drafts: Sequence[str] = option((), "Of the suite: draft7, …; repeatable.", "--draft")
+    keywords: Sequence[str] = option(
+        (), "Only this keyword, in all of its forms; repeatable.", "--keyword"
+    )
+    out: Path | None = option(
+        None,
+        "Where the run goes; started again it goes on.  [default: one under runs/]",
+        "-o",
+        metavar="DIR",
+    )
+    vocabulary: str = option(BYTES, "As of bench.", metavar="SPEC")
+    lanes: int | None = option(None, "Cases at the same time.", least=1)
+    compile: float = limit_option(2.0, "schema", "--compile-timeout")
+    memory: int = option(
+        4 << 30, "Resident memory per engine.  [default: 4G]", above=0, unit="SIZE"
+    )
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(compile=self.compile, memory=self.memory)

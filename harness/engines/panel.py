@@ -19,10 +19,10 @@ from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.options import LIMITS, option
 from harness.workers import wire
-from harness.workers.commands import A, Request
 from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.mask_buffer import BANKS
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, TimedOut
+from harness.workers.wire import A, Request
 
 _TICK = 0.05
 """Seconds between two looks after what goes on elsewhere, while engines are waited for."""

@@ -10,16 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, exhausted, roll_out
+from harness.completion.text_writer import TextWriter
 from harness.engines import requests
-from harness.engines.refused_byte import RefusedByte
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Done
 from harness.engines.slow_schemas import source_digest
-from harness.engines.text_probe import ProbedTexts, probe
+from harness.engines.text_probe import ProbedTexts, RefusedByte, probe
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
     Engine,
@@ -32,14 +31,10 @@ from harness.protocol import (
 from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire
-from harness.workers.commands import as_answer, read_request
 from harness.workers.host_process import load
 from harness.workers.mask_buffer import MaskBuffer
 from harness.workers.outcomes import Compiled, MaskViolation, Refusal
-
-if TYPE_CHECKING:
-    from harness.completion.text_writer import TextWriter
-
+from harness.workers.wire import as_answer, read_request
 
 _REFUSED = MaskViolation("refused to consume a token that its mask allows")
 
@@ -311,8 +306,6 @@ class EngineService:
 
     @cached_property
     def writer(self) -> TextWriter:
-        from harness.completion.text_writer import TextWriter  # hosts that write none start faster
-
         return TextWriter(self.vocabulary, self.preferences)
 
     def _after(self, token: int) -> Matcher | None:

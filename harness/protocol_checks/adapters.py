@@ -21,10 +21,9 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import Engine, Matcher, Refused, library_of
 from harness.protocol_checks.checks import REFUSES, EngineHost, NotBegun, Settings, hosted
-from harness.protocol_checks.places import Thoroughness, along, places_of
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.smoke import ContractBroken, check_result, check_rules
-from harness.protocol_checks.trial import Subject, Tokens, text_of
+from harness.protocol_checks.trial import Subject, Thoroughness, Tokens, along, places_of, text_of
 from harness.workers.outcomes import TimedOut
 
 if TYPE_CHECKING:

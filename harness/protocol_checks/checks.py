@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Refused, ServingEngine, library_of
-from harness.protocol_checks.places import Thoroughness, places_of, routes_of
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.smoke import check_bytes, check_identity, opened
 from harness.protocol_checks.trial import (
     RuleResult,
     Subject,
+    Thoroughness,
     Tokens,
     Violation,
     hold,
     judged,
+    places_of,
     read_result,
+    routes_of,
     text_of,
 )
 from harness.workers import wire

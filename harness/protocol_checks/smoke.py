@@ -16,9 +16,8 @@ from typing import Any
 from harness.errors import MaskcourtError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Engine, Matcher, Refused, complete_options, library_of
-from harness.protocol_checks.places import along
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.trial import RuleResult, Subject, TrialPlace, hold
+from harness.protocol_checks.trial import RuleResult, Subject, TrialPlace, along, hold
 
 CANNOT_DRIVE = "this adapter cannot drive"
 

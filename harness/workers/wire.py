@@ -11,11 +11,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -168,3 +169,81 @@ class Ragged:
 
 def _offsets(lists: Sequence[Sequence[Any]]) -> npt.NDArray[np.int64]:
     return np.cumsum([0, *map(len, lists)], dtype=np.int64)
+
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Request(Generic[A]):
+    """A request that is answered with an `A`; subclasses are frozen dataclasses."""
+
+    command: ClassVar[str]
+    answered_with: ClassVar[type]
+    otherwise: ClassVar[tuple[type, ...]] = ()
+    """Types of answers that may come instead."""
+    asked_about: ClassVar[str] = ""
+    """The field with, or the number of, what is asked about: arrays of the answer are as long."""
+    _known: ClassVar[dict[tuple[str, str], type[Request[Any]]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        (answer,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
+        if not isinstance(answer, TypeVar):
+            cls.answered_with = answer
+            cls.command = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+            cls._known[cls.__module__, cls.command] = cls
+
+    def message(self) -> Message:
+        return _as_message(self, do=self.command)
+
+    def answer(self, message: Message) -> Any:
+        """An `A`, or one of `otherwise`; raises `Broken` where the message is none of them."""
+        known = {kind.__name__: kind for kind in (self.answered_with, *self.otherwise)}
+        try:
+            kind = known[message.head["answer"]]
+            answer: Any = _read(kind, message)
+        except (KeyError, TypeError) as error:
+            raise Broken from error
+        if kind is self.answered_with and self.asked_about:
+            asked = getattr(self, self.asked_about)
+            length = asked if isinstance(asked, int) else len(asked)
+            values = (getattr(answer, one.name) for one in fields(kind))
+            arrays = [one for one in values if isinstance(one, np.ndarray | Ragged)]
+            if any(len(one) != length for one in arrays):
+                raise Broken
+        return answer
+
+
+def read_request(message: Message, module: str) -> Request[Any]:
+    """The request of those defined in `module` that a message was made of."""
+    return _read(Request._known[module, message.head["do"]], message)  # noqa: SLF001
+
+
+def as_answer(answer: Any) -> Message:
+    return _as_message(answer, answer=type(answer).__name__)
+
+
+def _as_message(value: Any, **head: object) -> Message:
+    arrays: dict[str, Array] = {}
+    for name in [one.name for one in fields(value)]:
+        match getattr(value, name):
+            case Ragged() as ragged:
+                arrays |= ragged.arrays(name)
+            case np.ndarray() as array:
+                arrays[name] = array
+            case other:
+                head[name] = other
+    return Message(head, arrays)
+
+
+def _read(kind: type[T], message: Message) -> T:
+    head, arrays = message.head, message.arrays
+    values: dict[str, Any] = {}
+    for name in [one.name for one in fields(kind)]:  # type: ignore[arg-type]
+        if name in head:
+            values[name] = head[name]
+        elif name in arrays:
+            values[name] = arrays[name]
+        elif f"{name}.values" in arrays:
+            values[name] = Ragged.from_arrays(arrays, name)
+    return kind(**values)

@@ -17,8 +17,7 @@ from harness.engines.presets import (
     servers,
     taken_by,
 )
-from harness.engines.server_checks import CHECKS
-from harness.engines.servers import ServerEngine
+from harness.engines.servers import CHECKS, ServerEngine
 from harness.engines.specs import adapter_class, built_in, parse_spec, parse_specs
 from harness.errors import UsageError
 from harness.inputs.vocabulary_hostile import hostile_vocabulary

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import ROLLOUT_OUTCOMES
-from harness.engines.refused_byte import NOT_FORCED
 from harness.engines.requests import (
     NO_CONTINUATION,
     TOKEN_REFUSED,
@@ -33,6 +32,7 @@ from harness.engines.requests import (
     Walk,
 )
 from harness.engines.service import EngineService
+from harness.engines.text_probe import NOT_FORCED
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import follow_by_mask, token_ids
 from harness.workers import wire
