@@ -142,13 +142,6 @@ def find_preset(server: str, version: str | None) -> Preset | None:
     return next(iter(fitting), None)
 
 
-def preset_of(options: Mapping[str, Any]) -> Preset:
-    for one in load_presets():
-        if (one.server, one.release) == (options.get("server"), options.get("release")):
-            return one
-    raise UsageError("no server and release that are known", f"servers: {', '.join(servers())}")
-
-
 def described(name: str, backend: Backend, engine: EngineInfo) -> dict[str, bool | int | str]:
     """What is kept of a backend among the options of its server's engine; see `backends_of`."""
     about = {**engine.options, "engine": backend.engine, "packages": " ".join(engine.packages)}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from harness.engines.presets import TAKEN, RouteStep, described, preset_of
+from harness.engines.presets import TAKEN, RouteStep, described, find_preset
 from harness.engines.specs import adapter_class, built_in
 from harness.protocol import (
     Engine,
@@ -39,7 +39,8 @@ class ServerEngine:
     DISTRIBUTION = ""
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
-        preset = preset_of(options)
+        preset = find_preset(str(options["server"]), str(options["release"]))
+        assert preset is not None
         self._name = f"{preset.server} {preset.release}"
         self._check = preset.check
         self._steps: Sequence[RouteStep] = preset.routes[str(options["backend"])]
