@@ -7,17 +7,20 @@ follows to where something is asked.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
+import harness.protocol
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, exhausted, roll_out
 from harness.completion.text_writer import TextWriter
 from harness.engines import requests
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Done
-from harness.engines.slow_schemas import source_digest
 from harness.engines.text_probe import ProbedTexts, RefusedByte, probe
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
@@ -32,9 +35,8 @@ from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is
 from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire
 from harness.workers.host_process import load
-from harness.workers.mask_buffer import MaskBuffer
 from harness.workers.outcomes import Compiled, MaskViolation, Refusal
-from harness.workers.wire import as_answer, read_request
+from harness.workers.wire import MaskBuffer, as_answer, read_request
 
 _REFUSED = MaskViolation("refused to consume a token that its mask allows")
 
@@ -347,3 +349,15 @@ def _diverged(taken: int) -> FaultFound:
 def _rolled_out(found: Sequence[Rollout]) -> requests.RolledOut:
     outcomes = np.array([ROLLOUT_OUTCOMES.index(one.outcome) for one in found], dtype=np.int8)
     return requests.RolledOut(outcomes, wire.Ragged.of_ints([one.tokens for one in found]))
+
+
+def source_digest(*kinds: type) -> str:
+    """A hash of the modules that define adapters and their bases; empty where one has no source."""
+    digest = hashlib.sha256(Path(harness.protocol.__file__).read_bytes())
+    for kind in [base for one in kinds for base in inspect.getmro(one)]:
+        if kind.__module__ not in ("builtins", "typing"):
+            try:
+                digest.update(Path(inspect.getsourcefile(kind) or "").read_bytes())
+            except (OSError, TypeError):
+                return ""
+    return digest.hexdigest()

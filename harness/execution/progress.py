@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.engines.specs import with_version
-from harness.execution.case_news import WIDTH
-from harness.execution.lanes import CaseDone
+from harness.execution.lanes import WIDTH, CaseDone
 from harness.live import LiveLine
 from harness.printable import printable
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, TRAP

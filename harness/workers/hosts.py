@@ -26,8 +26,8 @@ from typing import IO
 
 from harness.workers import wire
 from harness.workers.lineage import end_all, marked
-from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
+from harness.workers.wire import MaskBuffer, size_of
 
 WALL_FACTOR = 4
 """A request may take this many times its processor-time limit in wall time: an engine may sleep."""

@@ -36,8 +36,8 @@ from harness.engines.text_probe import NOT_FORCED
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import follow_by_mask, token_ids
 from harness.workers import wire
-from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import AdapterFault, Compiled, MaskViolation, Refusal
+from harness.workers.wire import MaskBuffer, size_of
 from tests import miniatures
 from tests.inprocess import default_options, travelled
 
