@@ -15,7 +15,7 @@ from harness.engines.specs import adapter_class, built_in, parse_spec, parse_spe
 from harness.errors import UsageError
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import Refused, allows, complete_options
-from harness.protocol_checks.adapters import check_identity
+from harness.protocol_checks.smoke import check_identity
 from tests.inprocess import mask_of
 
 EACH = pytest.mark.parametrize("preset", load_presets(), ids=lambda one: f"{one.server}")
