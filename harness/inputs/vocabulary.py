@@ -28,7 +28,7 @@ _MAGIC = b"maskcourt vocabulary 1\n"
 _LEAD = 5
 _FILE_MAGIC = b"maskcourt vocabulary file 2\n"
 _BLANK_OUTSIDE = re.compile(rb'[^"]*[ \t\n\r]')
-_BLANK_OR_ESCAPE = re.compile(rb'[^"\\]*(?:\\u|"[^"]*[ \t\n\r])')
+_BLANK_OR_ESCAPE = re.compile(rb'[^"\\]*(?:\\[u/]|"[^"]*[ \t\n\r])')
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,8 @@ class Vocabulary:
     def respelling(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The tokens whose bytes another spelling of JSON could leave out, shape ``(size,)`` each.
 
-        White space outside of strings; the same after the end of a string, and escapes by number.
+        White space outside of strings; the same after a string's end, or an escape by number or of
+        the solidus.
         """
         outside = [_BLANK_OUTSIDE.match(one) is not None for one in self.tokens]
         inside = [_BLANK_OR_ESCAPE.match(one) is not None for one in self.tokens]

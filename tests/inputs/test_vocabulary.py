@@ -55,6 +55,12 @@ class TestTokens:
         assert SMALL.ids_of(b"ab") == (1, 4)
         assert SMALL.ids_of(b"abcd") == SMALL.ids_of(b"<pad>") == SMALL.ids_of(b"") == ()
 
+    def test_tokens_that_another_spelling_leaves_out(self):
+        tokens = [b"a\\/", rb"ab\u00", b'a" ', b'", "', rb"\n", b"a b", b' "', b"} ", b'"a b', b"1"]
+        outside, inside = byte_vocabulary(tokens).respelling
+        assert outside[257:].tolist() == [False] * 5 + [True, True, True, False, False]
+        assert inside[257:].tolist() == [True] * 4 + [False] * 6
+
     def test_it_is_spelled_in_bytes_up_to_one_that_has_no_token(self):
         vocabulary = byte_vocabulary([b'"a', b"a"], [b"<pad>"])
         assert vocabulary.spelled(vocabulary.tokens.index(b'"a')) == [ord('"'), ord("a")]
