@@ -56,7 +56,7 @@ class TestTokens:
         assert SMALL.ids_of(b"abcd") == SMALL.ids_of(b"<pad>") == SMALL.ids_of(b"") == ()
 
     def test_tokens_that_another_spelling_leaves_out(self):
-        tokens = [b"a\\/", rb"ab\u00", b'a" ', b'", "', rb"\n", b"a b", b' "', b"} ", b'"a b', b"1"]
+        tokens = [b"a\\/", rb"ab\u00", b'a" ', b'", "', rb"\n", b"a b", b' "', b"} ", b'"a', b"1"]
         outside, inside = byte_vocabulary(tokens).respelling
         assert outside[257:].tolist() == [False] * 5 + [True, True, True, False, False]
         assert inside[257:].tolist() == [True] * 4 + [False] * 6
