@@ -22,8 +22,7 @@ def reason(answer, documented, accepted, required=()):
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [None, [], "f", {}, {"name": "f"}, {"arguments": {}}, {"name": "f", "arguments": []}],
+    "answer", [None, [], "f", {}, {"name": "f"}, {"arguments": {}}, {"name": "f", "arguments": []}]
 )
 def test_what_is_no_object_with_name_and_arguments_is_no_call(answer):
     assert reason(answer, {}, {}) == "no_call"
@@ -134,11 +133,7 @@ def test_to_normalize_again_changes_nothing(text):
 
 def test_the_first_accepted_call_is_right_and_its_neighbours_are_scored():
     accepted = {"a": ["x y", ""], "b": [[{"x": [1]}]], "c": [2.5]}
-    documented = {
-        "a": TEXT,
-        "b": {"type": "array", "items": PLACE},
-        "c": {"type": "float"},
-    }
+    documented = {"a": TEXT, "b": {"type": "array", "items": PLACE}, "c": {"type": "float"}}
     asked = question(documented, accepted, ["b"])
     assert first_call(asked) == call(b=[{"x": 1}], c=2.5)
     scores = {

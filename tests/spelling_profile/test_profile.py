@@ -184,10 +184,7 @@ class TestOptions:
 
     def test_only_what_can_be_said_makes_a_character_unwritable(self):
         rows = (ROWS[4], ROWS[5])
-        no, unclear = (
-            RowAnswer(AnswerKind.NO),
-            RowAnswer(AnswerKind.UNCLEAR, "why"),
-        )
+        no, unclear = (RowAnswer(AnswerKind.NO), RowAnswer(AnswerKind.UNCLEAR, "why"))
         one, two = engine("a", raw=no, escaped=no), engine("b", raw=no, escaped=unclear)
         profile = Profile(rows, (one, two))
         assert [profile.unwritable(each) for each in (one, two)] == [["é"], []]
@@ -252,10 +249,7 @@ class TestInstalledEngines:
     def test_a_server_answers_with_what_its_backend_declares(self):
         rows = [row for row in load_battery() if row.id in ("escapes/solidus", "escapes/letter")]
         (found,) = profile_of(["outlines-package[backend=llguidance]"], rows=rows).engines
-        assert [one.status for one in found.answers.values()] == [
-            AnswerKind.NO,
-            AnswerKind.NO,
-        ]
+        assert [one.status for one in found.answers.values()] == [AnswerKind.NO, AnswerKind.NO]
         assert found.answers["escapes/solidus"].declared
 
     def test_csv_has_a_line_a_row(self):
