@@ -26,33 +26,11 @@ from harness.errors import InputError
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
-from harness.verdict_kinds import (
-    BUG,
-    FORMAT_ONLY,
-    INVALID_VALUE,
-    LEAKS,
-    LOSSES,
-    LOST_VALUE,
-    NOT_JSON,
-    SPELLING,
-    TRAP,
-    TRAPS,
-    UNCLEAR,
-)
+from harness.verdict_kinds import BUG, FORMAT_ONLY, LEAKS, LOSSES, MEANINGS, NOT_JSON, TRAPS
 
 STATES = ("open", "closed", "fixed")
 _ORDER: Final = ((*LEAKS, *LOSSES), TRAPS, (FORMAT_ONLY, NOT_JSON, ""))
 """Effects in the order in which bugs are listed; all others come last."""
-MEANINGS: Final[Mapping[str, str]] = {
-    INVALID_VALUE: "an invalid value is let through",
-    FORMAT_ONLY: "a value that nothing but format forbids is let through",
-    NOT_JSON: "a text that is no JSON is let through",
-    LOST_VALUE: "a valid value cannot be written in any usual spelling",
-    TRAP: "a valid value that can be written cannot be after what the engine allowed first",
-    SPELLING: "a valid value can be written in another spelling alone",
-    UNCLEAR: "whether a valid value can be written is not clear",
-}
-"""What each effect means to a user."""
 
 
 @dataclass(frozen=True)
