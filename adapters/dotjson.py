@@ -14,14 +14,11 @@ one token at a time, so a mask takes as many calls as there are tokens.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from adapters._shared import ReplayedMatcher
 from harness.errors import UsageError
-from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, set_bits
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, Vocabulary, set_bits
 
 _DOCUMENTED = ("Vocabulary", "Index", "Guide")
 
@@ -59,7 +56,6 @@ class DotJSONEngine:
         )
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text; raises `Refused` with the library's exception."""
         try:
             index = self._library.Index(schema, self._vocabulary, disallow_whitespace=self._compact)
         except Exception as error:
@@ -72,8 +68,6 @@ class DotJSONEngine:
 
 
 class _Matcher(ReplayedMatcher):
-    """A guide, with the set of tokens that it allows."""
-
     def _write(self, out: Mask) -> None:
         ids = (*self._vocabulary.ordinary, *self._vocabulary.eos_ids)
         out[:] = set_bits([token for token in ids if self.native.allowed.contains(token)], len(out))

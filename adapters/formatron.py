@@ -20,13 +20,10 @@ import json
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from adapters._shared import EndingMatcher
-from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, copied
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, Vocabulary, copied
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ID = "https://example.com/schema"
@@ -121,8 +118,6 @@ class FormatronEngine:
 
 
 class _Matcher(EndingMatcher):
-    """An `Engine` of kbnf."""
-
     def __init__(self, engine: Any, vocabulary: Vocabulary) -> None:
         self._engine = engine
         self._ids = vocabulary

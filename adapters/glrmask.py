@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -28,13 +28,11 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
     copied,
     settle_switches,
     switch,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _PRESETS = {"spec": {"llguidance_compat": False}, "shipped": {"llguidance_compat": True}}
 
@@ -85,11 +83,9 @@ class GLRMaskEngine:
         self._ends = glrmask.TokenSet(list(vocabulary.eos_ids))
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return _Matcher(self._constraint(schema), self._ids)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         constraint = self._constraint(schema)
         return Library(lambda: _calls_of(constraint.start()), self._ids.eos_ids)
 

@@ -36,7 +36,7 @@ from importlib.metadata import files, version
 from itertools import count, repeat
 from tempfile import TemporaryFile
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import IO, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,12 +49,10 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
     allows,
     copied,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _P, _TEXT, _SIZE, _ID = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32
 _FLAG = ctypes.c_bool
@@ -327,8 +325,6 @@ class _Candidates:
 
 
 class _Grammar:
-    """A grammar inside the library."""
-
     def __init__(self, engine: LlamaCppEngine, native: int) -> None:
         weakref.finalize(self, engine.functions.free, native).atexit = False
         self._engine = engine  # whose vocabulary the grammar refers to

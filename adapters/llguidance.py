@@ -19,7 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -36,14 +36,12 @@ from harness.protocol import (
     Masks,
     Option,
     Refused,
+    Vocabulary,
     allows,
     copied,
     settle_switches,
     switch,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _PRESETS = {
     "spec": {"forced": False, "unicode_escapes": True},
@@ -150,7 +148,6 @@ class LLGuidanceEngine:
         return (_ForcingMatcher if self._forced else _Matcher)(native, self._ids)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         ends = self._vocabulary.eos_ids if self._knows_several_ends() else (self._ids.eos,)
         tokenizer = self._tokenizer
         if len(ends) > 1:
@@ -278,7 +275,6 @@ class _ForcingMatcher(MaskFirst, _Matcher):
     """An `LLMatcher` that forces tokens: it would consume more than its mask allows."""
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """Looks at every mask."""
         return super().follow(tokens[: _Matcher.follow(self, tokens)])
 
 

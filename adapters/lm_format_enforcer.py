@@ -4,10 +4,7 @@ As shipped it limits white space to 12 in a row and arrays to 20 items, and know
 where a pattern or a length is asked for. Configuration ``spec`` lifts the first two limits and
 gives it every character of the vocabulary; all three are settings that the library documents.
 
-Its masks take from milliseconds to seconds, and most of that goes into states that it has been in
-before. So the mask of a state of its parser is kept for all texts after which that is the same
-(`_fingerprint`). What is allowed is said by the library alone. Times of this engine are those of a
-library helped along.
+Its masks take from milliseconds to seconds.
 
 The library catches its own exceptions, logs them, and then allows the end of generation alone.
 Here they are raised: a user gets half a text, and nobody decided that it may end there.
@@ -23,9 +20,11 @@ given to a parser are overwritten by those of the environment, so they are set o
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from adapters._shared import EndingMatcher
 from harness.errors import UsageError
@@ -35,13 +34,11 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
     allows,
     copied,
     set_bits,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _UNLIMITED = 1 << 30
 _BROKEN = "\ufffd"
@@ -94,12 +91,12 @@ class LMFormatEnforcerEngine:
 
         self.info = EngineInfo.installed(self.DISTRIBUTION, options, "interegular", "pydantic")
         self._library = lmformatenforcer
-        self._vocabulary = vocabulary
-        self._texts = {
+        self.vocabulary = vocabulary
+        self.texts = {
             token: text.decode("utf-8", "replace") for token, text in vocabulary.ordinary.items()
         }
         self._data = lmformatenforcer.TokenEnforcerTokenizerData(
-            [(token, text, False) for token, text in self._texts.items()],
+            [(token, text, False) for token, text in self.texts.items()],
             str,  # of ids, which is asked of prefixes alone
             list(vocabulary.eos_ids),
             False,
@@ -132,11 +129,22 @@ class LMFormatEnforcerEngine:
             )
             parser.context.regex_parser_cache = dict(kept)
             parser.config = CharacterLevelParserConfig(**self._settings)
-            masks = _Masks(self._enforcer, self._vocabulary)
-            masks.of(parser)
+            matcher = _Matcher(self, parser)
+            matcher.mask(np.zeros(self.vocabulary.words, dtype=np.uint32))
         except Exception as error:
             raise Refused(_told(error)) from error
-        return _Matcher(masks, parser, self._texts)
+        return matcher
+
+    def mask_of(self, parser: Any) -> Mask:
+        """The tokens that the library allows; raises RuntimeError as it fails."""
+        ids: list[int] = []
+        with _raised():
+            root, shortcut = self._enforcer.tokenizer_tree.root, parser.shortcut_key()
+            self._enforcer._collect_allowed_tokens(parser, root, ids, shortcut)  # noqa: SLF001
+            ids += self.vocabulary.eos_ids if parser.can_end() else ()
+            if not ids:
+                raise ValueError("Parser reached state with no allowed tokens")
+        return set_bits(ids, self.vocabulary.words)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """What the library has as the text of each id, in UTF-8.
@@ -153,13 +161,19 @@ class LMFormatEnforcerEngine:
 class _Matcher(EndingMatcher):
     """The library's parser, which never changes, and the bytes that are no character yet."""
 
-    def __init__(self, masks: _Masks, parser: Any, texts: Mapping[int, str]) -> None:
-        self._masks, self._parser, self._texts = masks, parser, texts
+    def __init__(self, engine: LMFormatEnforcerEngine, parser: Any) -> None:
+        self._engine, self._parser, self._texts = engine, parser, engine.texts
         self._rest = b""
+        self._present: Mask | None = None
 
     def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library fails, to allow nothing but the end from there."""
-        out[:] = self._masks.of(self._parser)
+        out[:] = self._mask_here()
+
+    def _mask_here(self) -> Mask:
+        if self._present is None:
+            self._present = self._engine.mask_of(self._parser)
+        return self._present
 
     def consume(self, token: int) -> bool:
         if self._ended or not self._allows(token):
@@ -190,9 +204,9 @@ class _Matcher(EndingMatcher):
         text, parser = self._texts.get(token), self._parser
         with _raised():
             if text is None:
-                return token in self._masks.eos_ids and bool(parser.can_end())
+                return token in self._engine.vocabulary.eos_ids and bool(parser.can_end())
             if parser.shortcut_key():
-                return allows(self._masks.of(parser), token)
+                return allows(self._mask_here(), token)
             for character in text:
                 if character not in parser.get_allowed_characters():
                     return False
@@ -201,82 +215,14 @@ class _Matcher(EndingMatcher):
 
     def _advance(self, token: int) -> None:
         """Lead the parser along the characters of a token, and hold back what is none."""
-        text = self._texts[token]
+        text, self._present = self._texts[token], None
         if self._rest or _BROKEN in text:
-            data = self._rest + self._masks.tokens[token]
+            data = self._rest + self._engine.vocabulary.tokens[token]
             text = data.decode("utf-8", "replace").rstrip(_BROKEN)
             self._rest = data[_written(data, text) :]
         with _raised():
             for character in text:
                 self._parser = self._parser.add_character(character)
-
-
-class _Masks:
-    """The masks of one schema, each kept for all texts after which the parser stands alike."""
-
-    def __init__(self, enforcer: Any, vocabulary: Vocabulary) -> None:
-        self._enforcer = enforcer
-        self.tokens, self.eos_ids = vocabulary.tokens, vocabulary.eos_ids
-        self._words = vocabulary.words
-        self._known: dict[Hashable, Mask] = {}
-        # A mask looks no further ahead than the longest token reaches.
-        self._horizon = max(map(len, vocabulary.tokens))
-
-    def of(self, parser: Any) -> Mask:
-        """The tokens that the library allows; not to be written to."""
-        with _raised():
-            key = _fingerprint(parser, self._horizon)
-            if key not in self._known:
-                ids: list[int] = []
-                root, shortcut = self._enforcer.tokenizer_tree.root, parser.shortcut_key()
-                self._enforcer._collect_allowed_tokens(parser, root, ids, shortcut)  # noqa: SLF001
-                ids += self.eos_ids if parser.can_end() else ()
-                if not ids:
-                    raise ValueError("Parser reached state with no allowed tokens")
-                self._known[key] = set_bits(ids, self._words)
-            return self._known[key]
-
-
-_SHARED = {"root", "context", "_config", "current_key", "is_dictionary", "last_parsed_string"}
-"""Fields that are the same in all states of a schema, or of which others tell."""
-
-
-def _fingerprint(value: Any, horizon: int) -> Hashable:
-    """What tells two states of the library's parsers apart: the same only if their masks are.
-
-    After `horizon` characters nothing matters. What a field is for is read from
-    `jsonschemaparser.py`; tests hold the masks to those of the library alone.
-    """
-    if isinstance(value, list | tuple):
-        return tuple(_fingerprint(one, horizon) for one in value)
-    if not hasattr(value, "get_allowed_characters"):  # no parser
-        return repr(value)  # which tells 1 from True
-    fields = _fields(value, horizon)
-    names = (type(value).__name__, *fields)
-    return tuple(_fingerprint(one, horizon) for one in (*names, *fields.values()))
-
-
-def _fields(value: Any, horizon: int) -> dict[str, Any]:
-    """The fields of a parser, as far as they matter."""
-    kind = type(value).__name__
-    fields = {name: one for name, one in vars(value).items() if name not in _SHARED}
-    if kind == "RegexParser":
-        fields = {"context": id(value.context), "state": value.current_state}
-    elif kind == "JsonSchemaParser":
-        stack = value.object_stack
-        if value.config.max_consecutive_whitespaces == _UNLIMITED:
-            del fields["num_consecutive_whitespaces"]
-        if any("KEY_VALUE" in str(getattr(one, "current_stage", "")) for one in stack):
-            # the text of a key matters until its object has taken it
-            texts = [getattr(one, "parsed_string", "") for one in stack]
-            fields["names"] = [value.last_parsed_string, *texts]
-    elif kind == "StringParsingState" and not value.allowed_strings:
-        text = value.parsed_string
-        fields["parsed_string"] = bool(text)
-        for name in ("min_length", "max_length"):  # which is taken for none where it is 0
-            if limit := fields[name]:
-                fields[name] = min(horizon, max(limit - len(text), 0)), "left"
-    return fields
 
 
 def _limit(options: Mapping[str, bool | int | str], name: str, usual: int) -> int:
@@ -295,7 +241,6 @@ def _written(data: bytes, text: str) -> int:
 
 
 def _told(error: Exception) -> str:
-    """What an exception of the library says."""
     own = error if error.__cause__ is None else error.__cause__
     return f"{type(own).__name__}: {own}".strip()
 

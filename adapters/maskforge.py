@@ -15,7 +15,7 @@ names no place, which the diagnostics of `schema_to_ir` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,11 +28,8 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
-
 
 _REFUSED = ("IllegalToken", "UnknownToken")
 """Codes of errors that leave the session as it was: forbidden here, and in no vocabulary."""
@@ -82,7 +79,6 @@ class MaskforgeEngine:
         return _Matcher(self._bound(schema).start_session, self._ids, self._error)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         start = self._bound(schema).start_session
         return Library(lambda: _calls_of(start(), self._error), (self._ids.eos,))
 

@@ -12,13 +12,10 @@ Observed in 0.1.0: a guide cannot be copied, so that a clone replays its tokens 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from adapters._shared import ReplayedMatcher, guide_calls
-from harness.protocol import ONLY_CONFIG, EngineInfo, Library, Option, Refused
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import ONLY_CONFIG, EngineInfo, Library, Option, Refused, Vocabulary
 
 _ROLLBACK = 64
 """Tokens that a server may take back."""
@@ -43,11 +40,9 @@ class OCEarleyEngine:
         self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, self._ids)
 
     def compile(self, schema: str) -> ReplayedMatcher:
-        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return ReplayedMatcher(self._started(schema, 0), self._all)
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         start = self._started(schema, _ROLLBACK)
         return Library(
             lambda: guide_calls(start(), "is_accepting", "is_finished"), (self._all.eos,)

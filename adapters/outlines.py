@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from adapters._shared import ReplayedMatcher, guide_calls
 from harness.protocol import (
@@ -30,13 +30,10 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    Vocabulary,
     library_of,
     set_bits,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
-
 
 _SCRIPT = """    import outlines_core
     from outlines_core.json_schema import build_regex_from_schema
@@ -96,11 +93,9 @@ class OutlinesEngine:
         self._library = (_FirstLibrary if first else _Library)(vocabulary.eos, by_key)
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher at the start of a text; raises `Refused` with the library's message."""
         return self._start(self._index(schema))
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         index, guide = self._index(schema), self._library.served_guide
         if guide is None:  # such versions write no masks: there is nothing of their own to ask
             return library_of(lambda: self._start(index), self._vocabulary.eos_ids)

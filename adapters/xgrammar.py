@@ -14,7 +14,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,14 +31,12 @@ from harness.protocol import (
     Masks,
     Option,
     Refused,
+    Vocabulary,
     copied,
     set_bits,
     settle_switches,
     switch,
 )
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
 
 _PRESETS = {
     "spec": {"any_whitespace": True, "strict_mode": False, "any_order": False},
@@ -138,7 +136,6 @@ class XGrammarEngine:
         return self._start(self._grammar(schema))
 
     def library(self, schema: str) -> Library:
-        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
         grammar = self._grammar(schema)
         new = self._library.GrammarMatcher
         # one matcher of it for all: it holds nothing but its threads

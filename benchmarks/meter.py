@@ -22,7 +22,7 @@ from harness.engines.requests import Done
 from harness.engines.service import EngineService
 from harness.validators.service import ValidatorService
 from harness.workers import wire
-from harness.workers.commands import Request, as_answer
+from harness.workers.wire import Request, as_answer
 
 _TRIALS, _CALLS = 40, 500
 """Trials, and calls in each, with which the meter's own cost is measured."""

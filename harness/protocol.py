@@ -20,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
+    from harness.inputs.vocabulary import Vocabulary as Vocabulary  # noqa: PLC0414 - adapters use it
+else:
+    Vocabulary = object  # which adapters name in annotations alone
 
 Mask = npt.NDArray[np.uint32]
 

@@ -119,10 +119,17 @@ INVALID_VALUE, FORMAT_ONLY, NOT_JSON = "invalid_value", "format_only", "not_json
 LOST_VALUE, TRAP, SPELLING, UNCLEAR = "lost_value", "trap", "spelling", "unclear"
 """Effects of rejections and dead ends: no usual spelling of the value is taken; none after the
 tokens that the engine itself allowed; another is; or something else in the value is refused."""
-EFFECTS: Final = (
-    *("", INVALID_VALUE, FORMAT_ONLY, NOT_JSON),
-    *(LOST_VALUE, TRAP, SPELLING, UNCLEAR),
-)
+MEANINGS: Final[Mapping[str, str]] = {
+    INVALID_VALUE: "an invalid value is let through",
+    FORMAT_ONLY: "a value that nothing but format forbids is let through",
+    NOT_JSON: "a text that is no JSON is let through",
+    LOST_VALUE: "a valid value cannot be written in any usual spelling",
+    TRAP: "a valid value that can be written cannot be after what the engine allowed first",
+    SPELLING: "a valid value can be written in another spelling alone",
+    UNCLEAR: "whether a valid value can be written is not clear",
+}
+"""What each effect means to a user."""
+EFFECTS: Final = ("", *MEANINGS)
 """What a proven error does to a user (`harness.comparison.effects`); mostly about a value."""
 LEAKS, LOSSES, TRAPS = (INVALID_VALUE,), (LOST_VALUE,), (TRAP,)
 COSTLY: Final = (*LEAKS, *LOSSES, *TRAPS)

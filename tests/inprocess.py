@@ -36,8 +36,8 @@ from harness.validators.service import ValidatorService
 from harness.workers import wire
 from harness.workers.host_process import Service
 from harness.workers.hosts import Ended
-from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import Crashed, Failure, OutOfMemory, TimedOut
+from harness.workers.wire import MaskBuffer, size_of
 from tests import miniatures
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,33 +26,11 @@ from harness.errors import InputError
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
-from harness.verdict_kinds import (
-    BUG,
-    FORMAT_ONLY,
-    INVALID_VALUE,
-    LEAKS,
-    LOSSES,
-    LOST_VALUE,
-    NOT_JSON,
-    SPELLING,
-    TRAP,
-    TRAPS,
-    UNCLEAR,
-)
+from harness.verdict_kinds import BUG, FORMAT_ONLY, LEAKS, LOSSES, MEANINGS, NOT_JSON, TRAPS
 
 STATES = ("open", "closed", "fixed")
 _ORDER: Final = ((*LEAKS, *LOSSES), TRAPS, (FORMAT_ONLY, NOT_JSON, ""))
 """Effects in the order in which bugs are listed; all others come last."""
-MEANINGS: Final[Mapping[str, str]] = {
-    INVALID_VALUE: "an invalid value is let through",
-    FORMAT_ONLY: "a value that nothing but format forbids is let through",
-    NOT_JSON: "a text that is no JSON is let through",
-    LOST_VALUE: "a valid value cannot be written in any usual spelling",
-    TRAP: "a valid value that can be written cannot be after what the engine allowed first",
-    SPELLING: "a valid value can be written in another spelling alone",
-    UNCLEAR: "whether a valid value can be written is not clear",
-}
-"""What each effect means to a user."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +53,7 @@ class Report:
         return f"{self.state} in {self.fixed_in}" if self.fixed_in else self.state
 
 
+@cache
 def load_reports(path: Path | None = None) -> Mapping[str, Report]:
     """What is known upstream, by the id of the bug; None is ``datasets/upstream.toml``.
 
@@ -239,7 +218,7 @@ def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:
     """The bug of one verdict that was shrunk by itself."""
     assert sample.error is not None
     alone = {"cases": 1, "verdicts": 1, "severities": {}, "sampled": 1}
-    return _Lister(run).bug(sample, [sample.error.engine], alone)
+    return _bug(run, judged_schemas(run), sample, [sample.error.engine], alone)
 
 
 def known_bugs(
@@ -274,7 +253,7 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
     shrunk = [sample for sample in explanation.samples.values() if sample.error is not None]
     best = smallest(shrunk)
     sampled = Counter((sample.bug, sample.error.engine) for sample in shrunk if sample.error)
-    lister, bugs = _Lister(run), []
+    judged, bugs = judged_schemas(run), []
     specs = list(run.manifest["identity"]["engines"])
     met = np.unique(np.column_stack([codes, engine])[codes >= 0], axis=0).tolist()
     for number, which in met:
@@ -288,7 +267,7 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
             "sampled": sampled[key],
         }
         met_in = [specs[other] for bug, other in met if bug == number]
-        bugs.append(lister.bug(best[key], met_in, incidence))
+        bugs.append(_bug(run, judged, best[key], met_in, incidence))
     reasons = Counter(explanation.reasons[-1 - code] for code in codes[codes < 0].tolist())
     return BugList(
         tuple(sorted(bugs, key=lambda bug: bug.order)),
@@ -308,45 +287,38 @@ def judged_schemas(run: RunDirectory) -> dict[str, int]:
     }
 
 
-class _Lister:
-    """Makes bugs of what was shrunk and of what the run says about their engines."""
-
-    def __init__(self, run: RunDirectory) -> None:
-        self._engines = run.manifest["identity"]["engines"]
-        self._judged = judged_schemas(run)
-        self._is_sample = is_sample(run)
-        self._reports = load_reports()
-
-    def bug(self, sample: ShrunkVerdict, met_in: Sequence[str], incidence: dict[str, Any]) -> Bug:
-        """The bug of a sample, with how often it was met and in which engines."""
-        error = sample.error
-        assert error is not None
-        described, judged = self._engines[error.engine], self._judged[error.engine]
-        hits = (np.arange(max(judged, incidence["cases"])) < incidence["cases"])[:, None]
-        return Bug(
-            **{one.name: getattr(sample, one.name) for one in fields(sample)},
-            id=sample.bug,
-            engine=error.engine,
-            version=described["version"],
-            options=described["options"],
-            title=title(error, sample.keyword, sample.at),
-            judged=judged,
-            share=shares(hits, sampled=self._is_sample)[0],
-            upstream=self._reports.get(sample.bug),
-            versions=self._versions(error.engine, met_in),
-            shared=0 < len(sample.others or ()) == len(self._engines) - 1,
-            **incidence,
-        )
-
-    def _versions(self, engine: str, met_in: Sequence[str]) -> dict[str, bool]:
-        """Of the versions of an engine in the run, the oldest first, which have the bug."""
-        name = read_spec(engine).name
-        versions = {
-            read_spec(spec).labelled(described["version"]): spec in met_in
-            for spec, described in self._engines.items()
-            if read_spec(spec).name == name
-        }
-        return {version: versions[version] for version in sorted(versions, key=version_order)}
+def _bug(
+    run: RunDirectory,
+    judged: Mapping[str, int],
+    sample: ShrunkVerdict,
+    met_in: Sequence[str],
+    incidence: dict[str, Any],
+) -> Bug:
+    """The bug of a sample, with how often it was met and in which engines of the run."""
+    error, engines = sample.error, run.manifest["identity"]["engines"]
+    assert error is not None
+    schemas = judged[error.engine]
+    hits = (np.arange(max(schemas, incidence["cases"])) < incidence["cases"])[:, None]
+    name = read_spec(error.engine).name
+    versions = {
+        read_spec(spec).labelled(described["version"]): spec in met_in
+        for spec, described in engines.items()
+        if read_spec(spec).name == name
+    }
+    return Bug(
+        **{one.name: getattr(sample, one.name) for one in fields(sample)},
+        id=sample.bug,
+        engine=error.engine,
+        version=engines[error.engine]["version"],
+        options=engines[error.engine]["options"],
+        title=title(error, sample.keyword, sample.at),
+        judged=schemas,
+        share=shares(hits, sampled=is_sample(run))[0],
+        upstream=load_reports().get(sample.bug),
+        versions={version: versions[version] for version in sorted(versions, key=version_order)},
+        shared=0 < len(sample.others or ()) == len(engines) - 1,
+        **incidence,
+    )
 
 
 def version_order(version: str) -> tuple[bool, Version]:

@@ -22,7 +22,7 @@ from harness.comparison.generated_instances import make
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Limits, Panel
-from harness.engines.requests import Each, Follow, Probe
+from harness.engines.requests import Follow, Probe
 from harness.engines.specs import EngineSpec
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
@@ -218,11 +218,11 @@ class Trial:
             effects.add(Rejected(0), columns, 0)
             made = make(self._judge, schema, [], STYLES["compact"])
             valid = [one.text for one in made.valid]
-        effects.decide(lambda asks: self._follow(case.schema, asks), (), valid)
+        effects.decide(lambda asks: self._asked(case.schema, asks), (), valid)
         return columns.effect[0]
 
-    def _follow(self, schema: str, asks: Mapping[int, Follow]) -> Mapping[int, Each]:
-        """How far the engine takes texts under a schema; nothing where it fails."""
+    def _asked(self, schema: str, asks: Mapping[int, Follow | Probe]) -> Mapping[int, Any]:
+        """What the engine answers under a schema; nothing where it does not compile or fails."""
         answers: dict[int, Any] = self._panel.ask(asks) if self.compiles(schema) else {}
         if any(isinstance(answer, Failure) for answer in answers.values()):
             self._schema, self.failures = None, self.failures + 1
@@ -252,14 +252,9 @@ class Trial:
 
     def _probed(self, cases: Sequence[ErrorCase]) -> list[Probed]:
         """How far the engine lets each text; nothing where it does not compile or fails."""
-        if not cases or not self.compiles(cases[0].schema):
-            return []
         texts = wire.Ragged.of_ints([self.tokens(case) for case in cases])
-        answer = self._panel.ask({0: Probe(texts)})[0]
-        if isinstance(answer, Failure):
-            self._schema, self.failures = None, self.failures + 1
-            return []
-        return answer.each()
+        answers = self._asked(cases[0].schema, {0: Probe(texts)}) if cases else {}
+        return answers[0].each() if answers else []
 
     def tokens(self, case: ErrorCase) -> list[int]:
         """The ids that are fed for a case."""

@@ -33,15 +33,7 @@ from harness.explain.attribution import CATEGORIES
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RowNumbers, RunDirectory
-from harness.verdict_kinds import (
-    CLASSES,
-    DEPARTURE,
-    ERRORS,
-    OPEN,
-    SPELLING,
-    WALK,
-    WARNED,
-)
+from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, SPELLING, WALK, WARNED
 
 ENGINES: Final = tuple(
     table["distribution"] for table in engine_tables().values() if "distribution" in table

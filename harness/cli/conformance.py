@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.cli.common import Departures
 from harness.cli.options import command
-from harness.conformance.request import ConformanceRequest
+from harness.conformance.work import ConformanceRequest
 from harness.console import print_json, say, tell
 from harness.errors import UsageError
 from harness.options import option

@@ -130,7 +130,7 @@ class Verification:
     """How thoroughly an adapter is checked."""
 
     vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
-    seconds: float = option(60.0, "Processor time of one check.", above=0, unit="SECONDS")
+    seconds: float = option(60.0, "Processor time of one rule.", above=0, unit="SECONDS")
 
 
 @command(Verification, Json)

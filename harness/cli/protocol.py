@@ -7,19 +7,35 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.cli.common import Json
 from harness.cli.options import command
 from harness.console import print_json, say, tell
-from harness.engines.specs import DEFAULT
+from harness.engines.environments import is_at_hand, provide, provide_all
+from harness.engines.specs import DEFAULT, built_in, parse_spec, parse_specs, read_spec
 from harness.errors import UsageError
+from harness.inputs.case_selection import open_cases, select
+from harness.inputs.vocabulary_names import vocabulary_names
+from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.options import option
 from harness.printable import markdown, one_line
-
-if TYPE_CHECKING:
-    from harness.protocol_checks.checks import CaseResult
-    from harness.protocol_checks.results import ResultsHead, Summary
+from harness.protocol_checks.checks import CaseResult, EngineHost, Settings, hosted, run_checks
+from harness.protocol_checks.results import (
+    ResultsHead,
+    Summary,
+    add_result,
+    begun_results,
+    details,
+    lines_of_witnesses,
+    matrix,
+    read_results,
+    write_results,
+)
+from harness.protocol_checks.rules import RULES
+from harness.protocol_checks.trial import Thoroughness
+from harness.render.table import as_csv, as_markdown
+from harness.render.terminal import print_lines, print_table
 
 
 @dataclass(frozen=True)
@@ -70,8 +86,6 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
 
     No text is judged: each library is held against itself alone.
     """
-    from harness.protocol_checks.results import Summary, read_results, write_results
-
     if asked.replay:
         _replay(asked.replay, trust=asked.trust, as_json=json.as_json)
         return
@@ -85,13 +99,6 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
 
 
 def _check(asked: ProtocolRequest) -> tuple[ResultsHead, list[CaseResult]]:
-    from harness.engines.environments import provide_all
-    from harness.engines.specs import parse_specs
-    from harness.inputs.case_selection import open_cases, select
-    from harness.inputs.vocabulary_readers import open_vocabulary
-    from harness.protocol_checks.checks import Settings, run_checks
-    from harness.protocol_checks.places import Thoroughness
-    from harness.protocol_checks.results import ResultsHead, add_result, begun_results
 
     specs = provide_all(parse_specs(asked.engines))
     limits = {name: getattr(asked, name) for name in ("seed", "texts", "positions", "whole")}
@@ -118,10 +125,6 @@ def _check(asked: ProtocolRequest) -> tuple[ResultsHead, list[CaseResult]]:
 
 
 def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
-    from harness.protocol_checks.results import details, lines_of_witnesses, matrix
-    from harness.protocol_checks.rules import RULES
-    from harness.render.table import as_csv, as_markdown
-    from harness.render.terminal import print_lines, print_table
 
     witnesses = lines_of_witnesses(summary)
     if kind == "json":
@@ -143,11 +146,6 @@ def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
 
 
 def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
-    from harness.engines.environments import provide
-    from harness.engines.specs import parse_spec
-    from harness.inputs.vocabulary_readers import open_vocabulary
-    from harness.protocol_checks.checks import Settings, hosted
-    from harness.protocol_checks.results import read_results
 
     head, results = read_results(path)
     by_engine: dict[str, list[CaseResult]] = {}
@@ -177,7 +175,7 @@ def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _replayed(host: Any, result: Any) -> Iterator[dict[str, Any]]:
+def _replayed(host: EngineHost, result: CaseResult) -> Iterator[dict[str, Any]]:
     """What became of each violation of one engine on one case."""
     for rule, found in result.rules.items():
         for violation in found.violated:
@@ -192,10 +190,6 @@ def _replayed(host: Any, result: Any) -> Iterator[dict[str, Any]]:
 
 def _refuse_unknown(path: Path, vocabulary: str, engines: list[str]) -> None:
     """Raise UsageError where a file would have something imported, installed or opened."""
-    from harness.engines.environments import is_at_hand
-    from harness.engines.specs import built_in, parse_spec, read_spec
-    from harness.inputs.vocabulary_names import vocabulary_names
-
     for engine in engines:
         known = vocabulary in vocabulary_names() and read_spec(engine).name in built_in()
         if not known or not is_at_hand(parse_spec(engine)):

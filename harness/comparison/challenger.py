@@ -28,12 +28,12 @@ from harness.comparison.resolvers import Resolver, attempt
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.completion.container_suffixes import CLOSING_PLANS
 from harness.completion.continuations import Context, Continuations
-from harness.completion.other_spellings import other_spellings
 from harness.engines.panel import Panel
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
+from harness.jsontext.usual_spellings import usual_spellings
 from harness.protocol import Mask, allows, token_ids
-from harness.schemas.probable_values import in_turn
+from harness.schemas.variants import in_turn
 from harness.validators.judge import Judge
 from harness.workers.outcomes import Failure
 
@@ -90,8 +90,7 @@ class Challenges:
         forbidden = json & ~np.bitwise_or.reduce(position.masks)
         forbidden &= sides
         if forbidden.any():
-            rest = position.reference[position.offset :]
-            probable = probable_tokens(vocabulary, forbidden, state, context, rest)
+            probable = probable_tokens(vocabulary, forbidden, state, context, position)
             disputes.append(dispute_forbidden(vocabulary, self.cap, position, forbidden, probable))
             challenged = replace(
                 position,
@@ -178,12 +177,12 @@ def dispute_forbidden(
 
 
 def probable_tokens(
-    vocabulary: Vocabulary, mask: Mask, state: State, context: Context, rest: bytes
+    vocabulary: Vocabulary, mask: Mask, state: State, context: Context, position: Position
 ) -> Probable:
     """The tokens of `mask` that begin texts which are probably valid, likeliest first.
 
-    These are the rest of the reference in other spellings and layouts, and what the schema makes
-    probable: its names, values and bounds.
+    These are the rest of the reference in its usual spellings, and what the schema makes probable:
+    its names, values and bounds.
     """
     leads = [b""]  # to begin with, for more names than continuations have of themselves
     if state.mode in (Mode.KEY, Mode.KEY_OR_CLOSE):
@@ -191,7 +190,8 @@ def probable_tokens(
     elif state.mode is Mode.AFTER and state.stack.endswith(b"{"):
         leads.append(b', "')
     made = [lead + one for lead in leads for one in context.candidates(lead)]
-    texts = in_turn([other_spellings(state, rest), made])
+    usual = usual_spellings(position.reference, position.offset)
+    texts = in_turn([[one[position.offset :] for one in usual], made])
     found: dict[int, list[bytes]] = {}
     chains = {one: vocabulary.starts(one)[::-1] for one in filter(None, texts)}
     for tokens in zip_longest(*chains.values(), fillvalue=-1):

@@ -104,7 +104,7 @@ class Findings:
         evidence: What the validators said: distinct pieces, of which the first says nothing.
         evidence_number: Index into `evidence`.
         refused_at: How many bytes of a token go before the one that an engine refuses which rejects
-            it (see `harness.engines.refused_byte`), the whole length where it refuses only the
+            it (see `harness.engines.text_probe`), the whole length where it refuses only the
             token; -1 where that is not known.
     """
 

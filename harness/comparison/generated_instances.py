@@ -15,8 +15,9 @@ from itertools import islice
 from typing import Any, Final
 
 from harness.jsontext import strict_json
-from harness.schemas.probable_values import distinct, in_turn
-from harness.schemas.values import ValueMaker, traits, violations
+from harness.schemas.values import Values
+from harness.schemas.variants import distinct, in_turn
+from harness.schemas.violations import traits, violations
 from harness.validators.coverage import Feature
 from harness.validators.judge import INVALID, VALID, Judge, Ruling
 
@@ -68,7 +69,7 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
     That validators die over what is made takes nothing from the case. `given` are valid texts, if
     any are known; `style` holds the arguments of `json.dumps`.
     """
-    maker = ValueMaker(schema)
+    maker = Values(schema)
     values = maker.values()
     with judge.apart():
         judged = _judged(judge, values, style)

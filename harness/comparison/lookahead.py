@@ -22,8 +22,8 @@ import numpy.typing as npt
 from harness.comparison.walk import WalkKey, path_tokens, predicted_token
 from harness.engines.panel import Panel, Walked
 from harness.inputs.vocabulary import Vocabulary
-from harness.workers.mask_buffer import SLOTS
 from harness.workers.outcomes import Failure
+from harness.workers.wire import SLOTS
 
 _FIRST = 8
 """Positions in the first batch, and in one after a prediction that failed."""

@@ -29,7 +29,6 @@ from harness.comparison.findings_store import (
 )
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.engines.panel import Panel
-from harness.engines.refused_byte import forced_token
 from harness.engines.requests import (
     Confirm,
     Exhaust,
@@ -39,13 +38,14 @@ from harness.engines.requests import (
     Prove,
     RollOut,
 )
+from harness.engines.text_probe import forced_token
 from harness.explain.error_location import Locating, Shapes
 from harness.inputs.vocabulary import Vocabulary
 from harness.schemas.schema import Fault
 from harness.validators.judge import Judge
 from harness.workers import wire
-from harness.workers.commands import A
 from harness.workers.outcomes import Failure
+from harness.workers.wire import A
 
 PROVE_CHUNK = 1024
 ROLL_CHUNK = 16
@@ -212,7 +212,7 @@ class PositionResolution:
     def find_refused_bytes(self, rejections: Mapping[int, Columns]) -> None:
         """Note which byte of tokens the engines refuse that reject them.
 
-        Slow masks are not asked beyond the one known (see `harness.engines.refused_byte`).
+        Slow masks are not asked beyond the one known (see `harness.engines.text_probe`).
         """
         masks, number = self.position.masks, self.position.number
         forced = {row: forced_token(masks[row], self.vocabulary) for row in rejections}

@@ -17,11 +17,12 @@ from typing import Any
 from harness.comparison.fed_texts import FedText
 from harness.comparison.text_feeding import CaseTexts
 from harness.completion.rollout import LIMIT, ROLLOUT_OUTCOMES
-from harness.completion.text_alterations import alterations, by_name
+from harness.completion.text_alterations import alterations
+from harness.completion.text_writer import by_name
 from harness.engines.requests import Follow, Write
 from harness.runs.tables import TEXT_TABLES
-from harness.schemas.hints import hints
-from harness.schemas.probable_values import in_turn
+from harness.schemas.variants import in_turn
+from harness.schemas.violations import hints
 from harness.validators.judge import INVALID, UNDECIDED, VALID, Ruling
 from harness.verdict_kinds import SAMPLE
 from harness.workers import wire

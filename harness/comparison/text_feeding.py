@@ -18,8 +18,8 @@ from harness.runs.tables import TEXT_TABLES
 from harness.validators.judge import Judge, Ruling
 from harness.verdict_kinds import INSTANCE
 from harness.workers import wire
-from harness.workers.commands import A, Request
 from harness.workers.outcomes import Crashed, Failure
+from harness.workers.wire import A, Request
 
 Texts = Mapping[int, FedText]
 """Texts by the numbers under which they are stored."""

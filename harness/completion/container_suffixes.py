@@ -7,7 +7,7 @@ plans of all open containers, rendered, are the text after the value that is bei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Enum
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar, TypeVarTuple
@@ -18,7 +18,6 @@ from harness.jsontext.partial import (
     Cursor,
     Frame,
     Frames,
-    Layout,
     layout_of,
     load,
     path_of,
@@ -28,20 +27,14 @@ from harness.jsontext.partial import (
     with_value,
 )
 from harness.jsontext.pointers import MISSING
-from harness.schemas.probable_values import ProbableValues, Variant, property_names
+from harness.jsontext.remaining import LastWritten, close_text
 from harness.schemas.schema import Path, count, listed, mapping, types
+from harness.schemas.values import Values
+from harness.schemas.variants import Variant, property_names
 
 _MAX_VARIANTS = 24
 _MAX_MEMO_BYTES = 20_000_000
 _MAX_MEMO = 100_000
-
-
-class LastWritten(Enum):
-    """What stands before the first member or item still to come of the innermost container."""
-
-    AFTER = "a value: a comma comes first"
-    FRESH = "the opening bracket: no comma"
-    NEED = "a comma: one more must come"
 
 
 class Reuse(Enum):
@@ -100,7 +93,7 @@ class ContainerSuffixes:
     """
 
     def __init__(
-        self, values: ProbableValues, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
+        self, values: Values, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
     ) -> None:
         self.values = values
         self._plans = plans
@@ -197,7 +190,7 @@ class ContainerSuffixes:
         return value
 
     def fits(self, schema: Any, value: Any) -> bool:
-        """`ProbableValues.fits`, remembered for containers, which are those of the reference."""
+        """`Values.fits`, remembered for containers, which are those of the reference."""
         if not isinstance(value, list | dict) or not isinstance(schema, dict):
             return self.values.fits(schema, value)
         mark = (id(schema), id(value))  # their own as long as they are kept with the answer
@@ -259,8 +252,23 @@ class ContainerSuffixes:
                 return [(name, value)]
         longest = max(map(len, taken), default=0)
         fresh = self.values.fresh_name(variant, taken) or "_" * (1 + longest)
-        values = self.values.examples(self.values.child(variant, fresh), 1)
-        return [(fresh, values[0] if values else None)]
+        return [(fresh, self.values.example(self.values.child(variant, fresh)))]
+
+    def arranged(self, frames: Frames, members: dict[str, Any]) -> list[tuple[str, Any]]:
+        """Members in the reference's order, others put in where the declarations have them."""
+        return self._in_order(frames, members, self.variants(frames))
+
+    def _in_order(
+        self, frames: Frames, members: dict[str, Any], variants: Iterable[Variant]
+    ) -> list[tuple[str, Any]]:
+        source = self.reference_at(path_of(frames))
+        rank = {name: at for at, name in enumerate(property_names(variants))}
+        out = [name for name in (source if isinstance(source, dict) else ()) if name in members]
+        for name in [name for name in members if name not in out]:
+            place = rank.get(name, len(rank))
+            later = (at for at, other in enumerate(out) if rank.get(other, len(rank)) > place)
+            out.insert(next(later, len(out)), name)
+        return [(name, members[name]) for name in out]
 
     @memoised
     def remaining(self, frames: Frames, plan: ClosingPlan) -> list[Any]:
@@ -288,7 +296,7 @@ class ContainerSuffixes:
         while high is not None and spare and len(have) + len(out) > high:
             del out[spare.pop()]
         out.update(self.values.missing(variant, {**have, **out}))
-        return in_order(out, property_names([variant]), names)
+        return self._in_order(frames, out, [variant])
 
     def _items(self, frames: Frames, reuse: Reuse, variant: Variant) -> list[Any]:
         size, known = frames[-1].size, listed(self.reference_at(path_of(frames)))
@@ -302,35 +310,6 @@ class ContainerSuffixes:
             out = out[: max(0, high - size)]
         have = (known[:size] + [None] * size)[:size] + out
         return out + self.values.more_items(variant, have)
-
-
-def close_text(
-    layout: Layout, depth: int, parts: list[bytes], last_written: LastWritten, *, is_object: bool
-) -> bytes:
-    """The text that ends the innermost of `depth` containers with the given members or items."""
-    bracket = b"}" if is_object else b"]"
-    if last_written is LastWritten.FRESH and not parts:
-        return bracket
-    start = {
-        LastWritten.AFTER: b"," + layout.between(depth) if parts else b"",
-        LastWritten.FRESH: layout.edge(depth),
-        LastWritten.NEED: b"",
-    }[last_written]
-    inner = (b"," + layout.between(depth)).join(parts)
-    return start + inner + layout.edge(depth - 1) + bracket
-
-
-def in_order(
-    members: dict[str, Any], declared: list[str], reference: list[str]
-) -> list[tuple[str, Any]]:
-    """The members in the reference's order, others put in where the declarations have them."""
-    rank = {name: at for at, name in enumerate(declared)}
-    out = [name for name in reference if name in members]
-    for name in [name for name in members if name not in out]:
-        place = rank.get(name, len(rank))
-        later = (at for at, other in enumerate(out) if rank.get(other, len(rank)) > place)
-        out.insert(next(later, len(out)), name)
-    return [(name, members[name]) for name in out]
 
 
 def _may_matter(name: str, known: set[str] | None) -> bool:

@@ -23,8 +23,8 @@ from harness.completion.value_suffixes import (
 )
 from harness.jsontext.lexer import Mode, plain_end
 from harness.jsontext.partial import Cursor, feed, trace
-from harness.schemas.probable_values import ProbableValues
 from harness.schemas.schema import Fault
+from harness.schemas.values import Values
 
 MAX_CANDIDATES = 12
 
@@ -44,7 +44,7 @@ class Continuations:
         self, schema: object, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
     ) -> None:
         self.reference = reference
-        self.suffixes = ValueSuffixes(ProbableValues(schema), reference, plans)
+        self.suffixes = ValueSuffixes(Values(schema), reference, plans)
         self._marks = [0]
         self._cursors = [Cursor()]
         for end, here in trace(Cursor(), reference):

@@ -10,37 +10,17 @@ import copy
 from collections.abc import Sequence
 from typing import Any, Final
 
-from harness.completion.container_suffixes import (
-    ContainerSuffixes,
-    LastWritten,
-    close_text,
-    in_order,
-)
-from harness.completion.value_suffixes import (
-    ValueSuffix,
-    number_rests,
-    space_before,
-    spelled_rest,
-)
+from harness.completion.container_suffixes import ContainerSuffixes
+from harness.completion.value_suffixes import number_rests
 from harness.jsontext.lexer import Mode
-from harness.jsontext.partial import (
-    CONTAINER,
-    Cursor,
-    Frame,
-    Frames,
-    Layout,
-    load,
-    path_of,
-    slot_path,
-    with_value,
-)
+from harness.jsontext.partial import Cursor, Frame, load, path_of, slot_path
 from harness.jsontext.pointers import MISSING, child
-from harness.schemas.probable_values import Variant, property_names
+from harness.jsontext.remaining import in_slot, nested, part_at, rest_of, slot_text
 from harness.schemas.schema import REFERENCES, Fault, Path, count, needed, same
+from harness.schemas.variants import Variant
 
 _ROUNDS = 4
 _MAX_FAULTS = 32
-_EXAMPLES = 8
 _LACKING: Final = frozenset(
     ("required", "dependentRequired", "dependencies", "minProperties", "minItems", "contains")
 )
@@ -51,7 +31,6 @@ _TOO_MANY: Final = frozenset(
         "uniqueItems",
     )
 )
-_SLOT_MODES: Final = frozenset((Mode.COLON, Mode.VALUE, Mode.STRING, Mode.LITERAL))
 
 
 def repaired(
@@ -70,7 +49,7 @@ def repaired(
         fixed, repair = copy.deepcopy(document), _Repair(suffixes, cursor, nth)
         for fault in list(dict.fromkeys(errors))[:_MAX_FAULTS]:
             fixed = repair.apply(fixed, fault)
-        rest = rest_of(suffixes, cursor, fixed)
+        rest = rest_of(suffixes.layout, cursor, fixed, suffixes.arranged)
         if rest is not None:
             out.append(rest)
     return out
@@ -84,12 +63,12 @@ class _Repair:
         self._values = suffixes.values
         self._cursor = cursor
         self._nth = nth
-        self._open = {path_of(outer): outer[-1] for outer in _nested(cursor.frames)}
+        self._open = {path_of(outer): outer[-1] for outer in nested(cursor.frames)}
 
     def apply(self, document: Any, fault: Fault) -> Any:
         """The document with one error repaired, if it can be."""
         keyword, path, where = fault
-        target = _at(document, path)
+        target = part_at(document, path)
         if target is MISSING:
             return document
         schemas = self._schemas(keyword, path, where)
@@ -104,7 +83,7 @@ class _Repair:
                     return document
             if keyword in _LACKING:
                 return document
-        parent: Any = _at(document, path[:-1]) if path else MISSING
+        parent: Any = part_at(document, path[:-1]) if path else MISSING
         if isinstance(parent, dict) and any(schema is False for schema in schemas):
             del parent[path[-1]]
             return document
@@ -140,7 +119,7 @@ class _Repair:
     def _member(self, path: Path, name: str, value: Any) -> Any:
         """A value for a new member: `value`, or better what all schemas of the place like."""
         variants = self._values.subschemas_at((*path, name))
-        found = [v for variant in variants for v in self._values.examples(variant, 2)]
+        found = [v for variant in variants for v in self._values.examples(variant)[:2]]
         return found[self._nth % len(found)] if found else value
 
     def _drop(self, target: Any, schema: Any, path: Path, keyword: str) -> None:
@@ -185,10 +164,10 @@ class _Repair:
         frame = self._open.get(path)
         if frame is not None:
             return self._refilled(target, schemas, frame)
-        found = [v for schema in schemas for v in self._values.examples(schema, _EXAMPLES)]
-        if _in_slot(self._cursor) and path == slot_path(self._cursor.frames):
+        found = [v for schema in schemas for v in self._values.examples(schema)]
+        if in_slot(self._cursor) and path == slot_path(self._cursor.frames):
             layout = self._suffixes.layout
-            found = [v for v in found if _slot_text(self._cursor, v, layout) is not None]
+            found = [v for v in found if slot_text(self._cursor, v, layout) is not None]
             found += self._numbers(schemas)
         found = [value for value in found if not same(value, target)]
         return found[self._nth % len(found)] if found else target
@@ -213,94 +192,3 @@ class _Repair:
             begun = (name for name in target if name.startswith(self._cursor.written))
             written.update((name, target[name]) for name in list(begun)[:1])
         return {**written, **dict(self._values.missing(variant, written))}
-
-
-def _at(document: Any, path: Path) -> Any:
-    for key in path:
-        in_list = isinstance(document, list) and isinstance(key, int) and key < len(document)
-        if not in_list and not (isinstance(document, dict) and key in document):
-            return MISSING
-        document = document[key]
-    return document
-
-
-def _nested(frames: Frames) -> list[Frames]:
-    return [frames[: at + 1] for at in range(len(frames))]
-
-
-def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes | None:
-    """What is left to write of `document` after `cursor`; None when they do not agree."""
-    containers = [_at(document, path_of(outer)) for outer in _nested(cursor.frames)]
-    for frame, here in zip(cursor.frames, containers, strict=True):
-        if not isinstance(here, dict if frame.is_object else list):
-            return None
-    ended = _ended_value(suffixes.layout, cursor, document)
-    if ended is None:
-        return None
-    text, frames, last_written = ended
-    while frames:
-        at = len(frames) - 1
-        parts = _parts(suffixes, cursor.frames[: at + 1], frames[at], containers[at])
-        if last_written is LastWritten.NEED and not parts:
-            return None
-        is_object = frames[at].is_object
-        text += close_text(suffixes.layout, at + 1, parts, last_written, is_object=is_object)
-        frames, last_written = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
-    return text
-
-
-def _ended_value(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
-    mode, frames = cursor.mode, cursor.frames
-    if _in_slot(cursor):
-        value = _at(document, slot_path(frames))
-        found = None if value is MISSING else _slot_text(cursor, value, layout)
-        return None if found is None else ValueSuffix(found, with_value(frames, value))
-    if mode is Mode.KEY_STRING:
-        return _ended_key(layout, cursor, _at(document, path_of(frames)))
-    if mode is Mode.KEY:
-        return ValueSuffix(space_before(layout, cursor), frames, LastWritten.NEED)
-    fresh = mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE)
-    return ValueSuffix(b"", frames, LastWritten.FRESH if fresh else LastWritten.AFTER)
-
-
-def _ended_key(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSuffix | None:
-    taken, written = cursor.frames[-1].names, cursor.written
-    for name, inner in value.items():
-        if name not in taken and name.startswith(written):
-            rest = spelled_rest(cursor.state.part, name[len(written) :], layout)
-            if rest is not None:
-                text = rest + b'":' + layout.colon + layout.dump(inner, len(cursor.frames))
-                keyed = cursor.frames[-1]._replace(key=name)
-                return ValueSuffix(text, with_value((*cursor.frames[:-1], keyed), inner))
-    return None
-
-
-def _in_slot(cursor: Cursor) -> bool:
-    return cursor.mode in _SLOT_MODES or cursor.mode.in_number
-
-
-def _parts(suffixes: ContainerSuffixes, frames: Frames, top: Frame, value: Any) -> list[bytes]:
-    layout, depth = suffixes.layout, len(frames)
-    if not top.is_object:
-        return [layout.dump(item, depth) for item in value[top.size :]]
-    left = {name: inner for name, inner in value.items() if name not in top.names}
-    source = suffixes.reference_at(path_of(frames))
-    known = list(source) if isinstance(source, dict) else []
-    ordered = in_order(left, property_names(suffixes.variants(frames)), known)
-    return [layout.member(name, inner, depth) for name, inner in ordered]
-
-
-def _slot_text(cursor: Cursor, value: Any, layout: Layout) -> bytes | None:
-    """The bytes that finish `value` where it is being written; None when it began otherwise."""
-    mode = cursor.mode
-    if mode is Mode.STRING:
-        if not isinstance(value, str) or not value.startswith(cursor.written):
-            return None
-        rest = spelled_rest(cursor.state.part, value[len(cursor.written) :], layout)
-        return None if rest is None else rest + b'"'
-    text: bytes = layout.dump(value, len(cursor.frames))
-    if mode in (Mode.COLON, Mode.VALUE):
-        return space_before(layout, cursor) + text
-    if isinstance(value, str) or not text.startswith(cursor.atom):
-        return None
-    return text[len(cursor.atom) :]

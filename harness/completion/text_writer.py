@@ -8,7 +8,8 @@ host, next to the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
-from harness.completion.text_alterations import Hints, NamedPlace, by_name
 from harness.inputs.vocabulary import Vocabulary, alike
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
@@ -27,6 +27,30 @@ _STRAY = 0.2
 """The chance of a byte that is drawn on the way to the end."""
 _OWN_HINTS = 0.8
 """The chance that a hint is one about the member."""
+
+
+Hints = Mapping[bytes, Sequence[bytes]]
+"""Values by the name of the member that they are about (as a JSON text; that of none is empty)."""
+NO_NAME = b'""'
+
+
+def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
+    """Hints as `harness.schemas.violations` gives them, by name."""
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in hints:
+        found.setdefault(spelled_name(name), []).append(value.encode())
+    return found
+
+
+def spelled_name(name: str) -> bytes:
+    """A name as a JSON text."""
+    return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def member_of(cursor: Cursor) -> bytes:
+    """The name of the innermost open member; of all in an array that of the member that it is."""
+    keys = (frame.key for frame in reversed(cursor.frames) if frame.is_object)
+    return spelled_name(next(keys, None) or "")
 
 
 @dataclass(frozen=True)
@@ -227,15 +251,13 @@ class _Pen:
     def _hinted(self, how: Temperament) -> bool:
         if self._cursor is None or self._draw() >= how.hints:
             return False
-        place = NamedPlace.of(self._cursor)
-        mode = place.before(b"0").mode
-        some: Sequence[bytes] = ()
-        if mode is Mode.VALUE:
-            about = self._hints.get(place.name, ())
+        mode, some = self._cursor.mode, list[bytes]()
+        if mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE):
+            about = list(self._hints.get(member_of(self._cursor), ()))
             own = about and self._draw() < _OWN_HINTS
             some = about if own else [one for every in self._hints.values() for one in every]
-        elif mode is Mode.KEY:
-            some = [one for one in self._hints.get(b'""', ()) if one.startswith(b'"')]
+        elif mode in (Mode.KEY, Mode.KEY_OR_CLOSE):
+            some = [one for one in self._hints.get(NO_NAME, ()) if one.startswith(b'"')]
         if not some:
             return False
         hint = some[self._index(len(some))]

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from harness.completion.container_suffixes import (
     ClosingPlan,
     ContainerSuffixes,
-    LastWritten,
     Reuse,
     memoised,
 )
@@ -22,17 +21,17 @@ from harness.jsontext.lexer import Mode, is_high_surrogate, utf8_length, utf8_ra
 from harness.jsontext.partial import (
     Cursor,
     Frames,
-    Layout,
     parse_number,
     path_of,
     slot_path,
     with_value,
 )
 from harness.jsontext.pointers import MISSING
+from harness.jsontext.remaining import LastWritten, ValueSuffix, space_before, spelled_rest
 from harness.schemas.formats import FORMAT_PATTERNS
 from harness.schemas.patterns import Pattern, pattern
-from harness.schemas.probable_values import Variant, automata, distinct, in_turn, property_names
 from harness.schemas.schema import count, listed, mapping, strings, types
+from harness.schemas.variants import Variant, automata, distinct, in_turn, property_names
 
 _PADDING = "a"
 _WANTED_BYTE = 0xA6  # completes to printable characters in every UTF-8 length
@@ -124,30 +123,6 @@ class StringSlot(NamedTuple):
             yield char + _PADDING * (self.least - progress.length - len(char))
 
 
-def spelled_rest(pending: bytes, rest: str, layout: Layout) -> bytes | None:
-    """The bytes that write `rest` after `pending`, the started spelling of its first character.
-
-    None when no spelling of that character begins so.
-    """
-    if not pending:
-        return layout.inside(rest)
-    if not rest:
-        return None
-    raw = rest[0].encode("utf-8", "surrogatepass")
-    for spelling in _escapes(rest[0]) if pending[0] == ord("\\") else (raw,):
-        if spelling[: len(pending)].lower() == pending.lower():
-            return spelling[len(pending) :] + layout.inside(rest[1:])
-    return None
-
-
-def _escapes(char: str) -> Iterator[bytes]:
-    yield json.dumps(char)[1:-1].encode()
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    yield "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)).encode()
-    if char == "/":
-        yield b"\\/"
-
-
 def first_characters(pending: bytes) -> list[str]:
     """Characters whose spelling may begin with `pending`; one empty text when nothing is."""
     if not pending:
@@ -194,19 +169,6 @@ def _utf8_character(pending: bytes) -> str:
     return pending.decode()
 
 
-def space_before(layout: Layout, cursor: Cursor) -> bytes:
-    """What comes before the key or value that is next, a colon included where one is due."""
-    depth = len(cursor.frames)
-    if cursor.mode is Mode.COLON:
-        return b":" + layout.colon
-    if cursor.spaced or not depth:
-        return b""
-    if cursor.mode is Mode.ITEM_OR_CLOSE:
-        return layout.edge(depth)
-    in_member = cursor.mode is Mode.VALUE and cursor.frames[-1].is_object
-    return layout.colon if in_member else layout.between(depth)
-
-
 def number_rests(atom: bytes, mode: Mode, fits: Callable[[Any], bool]) -> list[str]:
     """What may follow a started number: those by which it `fits` first, then the shortest."""
     written = atom.decode()
@@ -221,15 +183,6 @@ _EXAMPLES = 4
 _MAX_RULES = 4
 _MAX_LEAST = 5000
 _LITERALS: Final = {ord("t"): True, ord("f"): False, ord("n"): None}
-
-
-class ValueSuffix(NamedTuple):
-    """A text that finishes what is being written."""
-
-    text: bytes
-    frames: Frames
-    """The open containers after it."""
-    last_written: LastWritten = LastWritten.AFTER
 
 
 class ValueSuffixes(ContainerSuffixes):
@@ -285,7 +238,7 @@ class ValueSuffixes(ContainerSuffixes):
     def probable(self, frames: Frames) -> list[Any]:
         """Values for what is written next in the innermost container."""
         schemas = self.slot_schemas(frames)
-        out = list(in_turn(self.values.examples(schema, _EXAMPLES) for schema in schemas))
+        out = list(in_turn(self.values.examples(schema)[:_EXAMPLES] for schema in schemas))
         path = slot_path(frames)
         own = self.reference_at(path, exact=True)
         if own is not MISSING:
@@ -374,7 +327,7 @@ class ValueSuffixes(ContainerSuffixes):
         for variant in variants:
             naming = variant.get("propertyNames")
             if isinstance(naming, dict):
-                names += strings(self.values.examples(naming, 8))
+                names += strings(self.values.examples(naming))
                 for inner in self.values.variants(naming):
                     rules.update(dict.fromkeys(_rules(inner)))
             for expression in mapping(variant, "patternProperties"):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import __version__
-from harness.conformance.keywords import keyword_of
+from harness.conformance.cells import keyword_of
 from harness.conformance.outcomes import ENFORCED, REFUSED, UNPROVEN, CellOutcome, ConformanceTable
 from harness.errors import InputError, UsageError, nearest
 from harness.jsontext import strict_json
@@ -66,7 +66,6 @@ class GateScore:
     cells: Mapping[str, Sequence[CellOutcome]]
 
     def row(self) -> dict[str, Any]:
-        """As JSON: the cells that are wrong, and how many are not."""
         shown = {
             name: [one.row() for one in some] if name.endswith("wrongly") else len(some)
             for name, some in self.cells.items()

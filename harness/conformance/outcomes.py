@@ -45,7 +45,6 @@ class WrongText:
         return self.text.decode("utf-8", "backslashreplace")
 
     def row(self) -> dict[str, str]:
-        """As JSON."""
         return {"text": str(self), "class": self.class_}
 
 
@@ -75,7 +74,6 @@ class CellOutcome:
         return bool(self.let_through or self.forbidden) or self.status == FAILURE
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
         texts = {"let_through": self.let_through, "forbidden": self.forbidden}
         return {
             "engine": self.engine,
@@ -106,7 +104,6 @@ class ConformanceTable:
 
     @property
     def keywords(self) -> list[str]:
-        """The names of the keywords, in the order of the cases."""
         return list(dict.fromkeys(one.keyword for one in self.outcomes))
 
     def by(self, part: str) -> dict[tuple[str, str], list[CellOutcome]]:

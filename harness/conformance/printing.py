@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from harness.conformance.cells import PLACES
 from harness.conformance.gates import GateScore
 from harness.conformance.outcomes import (
     BOTH,
@@ -18,7 +19,6 @@ from harness.conformance.outcomes import (
     CellOutcome,
     ConformanceTable,
 )
-from harness.conformance.places import PLACES
 from harness.render import table as tables
 from harness.render.page import filled, static_page
 from harness.render.table import Table

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-
 from harness.engines import installed_files
 from harness.errors import UsageError
 
@@ -26,8 +24,6 @@ WHEEL, TREE, PYTHON = "wheel", "tree", "python"
 
 _OLDEST = (3, 11)
 """The Python that a host needs."""
-
-_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ def content_of(identity: str) -> str:
 
 
 def find_build(path: str, engine: str, distribution: str) -> Build:
-    """The build of a distribution at a path; of a tree only building it tells of which it is.
+    """The build of a distribution at a path; of a wheel or tree only installing tells of which.
 
     `engine` is how to speak of the engine.
 
@@ -65,9 +61,9 @@ def find_build(path: str, engine: str, distribution: str) -> Build:
         raise UsageError(f"{engine}: there is no {path}", "a path is taken from where you are")
     try:
         if place.is_dir():
-            return _tree(place, engine)
+            return _tree(place)
         if place.suffix == ".whl":
-            return _wheel(place, engine, distribution)
+            return Build(WHEEL, place, _digest(place))
         if os.access(place, os.X_OK):
             return _python(place, engine, distribution)
     except OSError as error:
@@ -78,36 +74,11 @@ def find_build(path: str, engine: str, distribution: str) -> Build:
     )
 
 
-def _wheel(path: Path, engine: str, distribution: str) -> Build:
-    try:
-        name, *_ = parse_wheel_filename(path.name)
-    except InvalidWheelFilename as error:
-        raise UsageError(
-            f"{engine}: {path.name} is not the name of a wheel",
-            "keep the name it was built with: NAME-VERSION-PYTHON-ABI-PLATFORM.whl",
-        ) from error
-    if name != canonicalize_name(distribution):
-        raise another(engine, path, name, distribution)
-    return Build(WHEEL, path, _digest(path))
-
-
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def another(engine: str, path: Path, found: str, wanted: str) -> UsageError:
-    """That a build is one of another distribution."""
-    return UsageError(f"{engine}: {path} is a build of {found}", f"its adapter drives {wanted}")
-
-
-def _tree(path: Path, engine: str) -> Build:
-    if not any((path / name).is_file() for name in ("pyproject.toml", "setup.py")):
-        python = path / "bin" / "python"
-        raise UsageError(
-            f"{engine}: {path} has no source tree that can be built: it has no pyproject.toml and "
-            "no setup.py",
-            f"name its interpreter: @{python}" if python.exists() else None,
-        )
+def _tree(path: Path) -> Build:
     commit, files = _in_git(path)
     lines = "".join(f"{file.relative_to(path)}\0{_content(file)}\n" for file in sorted(files))
     return Build(TREE, path, hashlib.sha256(lines.encode()).hexdigest(), commit)
@@ -126,14 +97,22 @@ def _in_git(tree: Path) -> tuple[str, list[Path]]:
     """A tree's commit, and whether it is dirty, and its files, without what building leaves."""
     known = _listed(tree, "--cached")
     if not known:
-        files = [one for one in tree.rglob("*") if not one.is_dir() and not _is_hidden(one, tree)]
-        return "no commit", [one for one in files if not _is_generated(one, tree)]
-    new = [one for one in _listed(tree, "--others") if not _is_generated(one, tree)]
+        files = [one for one in tree.rglob("*") if not one.is_dir()]
+        return "no commit", [one for one in files if not _is_left(one, tree, hidden=True)]
+    new = [one for one in _listed(tree, "--others") if not _is_left(one, tree)]
     changed = _git(tree, "status", "--porcelain", "--untracked-files=no", "--", ".")
     commit = _git(tree, "rev-parse", "--short=12", "HEAD").strip() or "none"
-    inner = [one for one in (*known, *new) if one.is_dir() and not one.is_symlink()]
+    inner = {one for one in (*known, *new) if one.is_dir() and not one.is_symlink()}
     own = {*known, *new}.difference(inner).union(*(_in_git(one)[1] for one in inner))
     return f"commit {commit}" + (" dirty" if changed or new else ""), list(own)
+
+
+def _is_left(file: Path, tree: Path, *, hidden: bool = False) -> bool:
+    """Whether building may leave a file there, or, where that counts, its directory is `hidden`."""
+    parts = file.relative_to(tree).parts
+    inside = any(one == "__pycache__" or one.endswith(".egg-info") for one in parts)
+    hidden = hidden and any(one.startswith(".") for one in parts[:-1])
+    return inside or hidden or parts[0] in ("build", "dist")
 
 
 def _listed(tree: Path, which: str) -> list[Path]:
@@ -151,36 +130,23 @@ def _git(tree: Path, *command: str) -> str:
 
 
 def _run(*command: str, **options: Any) -> str:
-    options |= {"encoding": "utf-8", "errors": "surrogateescape", "timeout": _SECONDS}
+    options |= {"encoding": "utf-8", "errors": "surrogateescape", "timeout": 60.0}
     options |= {"stdin": subprocess.DEVNULL, "capture_output": True}
     printed: str = subprocess.run(command, **options).stdout  # noqa: PLW1510 - some may fail
     return printed
 
 
-def _is_generated(file: Path, tree: Path) -> bool:
-    """Whether building may leave it there."""
-    parts = file.relative_to(tree).parts
-    inside = any(one == "__pycache__" or one.endswith(".egg-info") for one in parts)
-    return inside or parts[0] in ("build", "dist")
-
-
-def _is_hidden(file: Path, tree: Path) -> bool:
-    return any(one.startswith(".") for one in file.relative_to(tree).parts[:-1])
-
-
 def _python(path: Path, engine: str, distribution: str) -> Build:
+    python = f"{engine}: {path}"
     try:
         about = json.loads(_run(str(path), "-I", str(installed_files.__file__), distribution))
-        about["python"]
+        version = tuple(about["python"])
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{engine}: {path} is no Python that can be asked what it has") from error
-    python = f"{engine}: {path}"
-    if tuple(about["python"]) < _OLDEST:
-        older, oldest = (".".join(map(str, one)) for one in (about["python"], _OLDEST))
-        raise UsageError(f"{python} is Python {older}", f"a host needs {oldest} or newer")
-    for name, lacks in ((distribution, "version" not in about), ("numpy", about["lacks_numpy"])):
-        if lacks:
-            raise UsageError(f"{python} has no {name}", f"{path} -m pip install {name}")
+        raise UsageError(f"{python} is no Python that can be asked what it has") from error
+    if version < _OLDEST or about["lacks_numpy"]:
+        raise UsageError(f"{python} is no Python 3.11 with numpy", "a host needs that, or newer")
+    if "version" not in about:
+        raise UsageError(f"{python} has no {distribution}", f"{path} -m pip install {distribution}")
     if about["files"] is None:
         raise UsageError(
             f"{engine}: {distribution} in {path} does not list its files (no RECORD)",
@@ -188,6 +154,5 @@ def _python(path: Path, engine: str, distribution: str) -> Build:
         )
     known = f"version {about['version']}"
     if about["editable"]:
-        sources = _tree(Path(unquote(urlsplit(about["editable"]).path)), engine)
-        known += f", of {sources.identity}"
+        known += f", of {_tree(Path(unquote(urlsplit(about['editable']).path))).identity}"
     return Build(PYTHON, path, about["files"], known, about["directory"])

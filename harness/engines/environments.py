@@ -14,19 +14,23 @@ or can write to. Sources: Python's ``site`` and ``venv``, `uv pip`; the messages
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import fcntl
 import hashlib
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import site
+import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +40,8 @@ from packaging.version import InvalidVersion, Version
 
 from harness.console import tell
 from harness.directories import ENVIRONMENTS, environments_directory, only_mine
-from harness.engines.builds import PYTHON, TREE, Build, another, content_of, find_build
+from harness.engines.builds import PYTHON, TREE, Build, content_of, find_build
 from harness.engines.installed_files import files_digest
-from harness.engines.package_installer import Installer, reason
 from harness.engines.specs import EngineSpec, adapter_class, known_engines
 from harness.errors import UsageError
 
@@ -49,7 +52,6 @@ _OWN = "maskcourt"
 
 
 def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
-    """`provide` for each of `specs`, in their order."""
     return [provide(spec) for spec in specs]
 
 
@@ -98,42 +100,42 @@ def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
 
 def remove(spec: EngineSpec) -> Path:
     """Remove the environment that `provide` makes for `spec`: where it was; raises if none."""
-    adapter = adapter_class(spec.reference, spec.paths)
-    version = spec.path or spec.version or getattr(adapter, "TESTED", None)
+    version = spec.path or spec.version or getattr(_adapter(spec), "TESTED", None)
     if version is None and spec.packages is None:
         raise UsageError(f"engine {spec.name!r} names no version", f"{spec.name}@VERSION does")
     wanted = _Wanted.by(spec, version or "")
     if spec.path is not None:
         wanted = replace(wanted, build=find_build(spec.path, wanted.engine, wanted.name))
-    environment = _Environment.named(wanted.key)
-    if not environment.path.is_dir():
+    path = _Environment.named(wanted.key).path
+    if not path.is_dir():
         there = ", ".join(at_hand(wanted.name)) or "none"
         raise UsageError(
             f"{wanted.engine}: there is no environment of {' '.join(map(str, wanted.pins))}",
             f"at hand: {there}; packages that are installed beside maskcourt are pip's to remove",
         )
-    with _locked(environment.path):
-        _remove(environment.path)
-    return environment.path
+    with _locked(path):
+        _remove(path)
+    return path
 
 
 def at_hand(distribution: str) -> list[str]:
     """The versions of a distribution that have an environment of their own here, ascending."""
-    here = environments_directory().glob(f"{canonicalize_name(distribution)}-*-{_parent_key()}")
-    complete = (one for one in here if (one / MARKER).is_file() and "+" not in one.name)
-    installed = (_find(distribution, _Environment(one).own) for one in complete)
-    return sorted((one.version for one in installed if one), key=Version)
+    here = _environments(f"{canonicalize_name(distribution)}-*-{_parent_key()}", distribution)
+    return sorted((version for version, where, _ in here if "+" not in where.name), key=Version)
 
 
 def builds_at_hand(distribution: str) -> list[str]:
     """The builds of a distribution that have an environment here: version, path, identity."""
-    here = map(_Environment, environments_directory().glob(_build_key(distribution, "*")))
-    found = [(_find(distribution, one.own), one.marked()) for one in here]
-    return sorted(
-        f"{there.version} of {marked['path']} ({marked['build']})"
-        for there, marked in found
-        if there is not None and {"path", "build"} <= marked.keys()
-    )
+    here = _environments(_build_key(distribution, "*"), distribution)
+    return sorted(f"{version} of {one['path']} ({one['build']})" for version, _, one in here)
+
+
+def _environments(pattern: str, distribution: str) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    """The complete environments with a distribution: its version, where, what is marked."""
+    for environment in map(_Environment, environments_directory().glob(pattern)):
+        found, marked = _find(distribution, environment.own), environment.marked()
+        if found is not None and marked:
+            yield found.version, environment.path, marked
 
 
 def listed_engines() -> dict[str, dict[str, Any]]:
@@ -171,11 +173,15 @@ def is_at_hand(spec: EngineSpec) -> bool:
     return wanted is None or _Environment.named(wanted.key).usable(wanted)
 
 
+def _adapter(spec: EngineSpec) -> Any:
+    return adapter_class(spec.reference, spec.paths)
+
+
 def _missing(spec: EngineSpec) -> _Wanted | None:
     """What has to be installed for `spec`; None if nothing."""
     version = spec.version
     if spec.packages is None:
-        adapter = adapter_class(spec.reference, spec.paths)
+        adapter = _adapter(spec)
         withheld = getattr(adapter, "NOT_ON_INDEX", None)
         distribution = getattr(adapter, "DISTRIBUTION", None)
         installed = not distribution or _find(distribution, sys.path)
@@ -208,7 +214,7 @@ class _Wanted:
         engine = f"engine {spec.name!r}"
         if spec.packages is not None:
             return cls(engine, tuple(map(Requirement, spec.packages)))
-        adapter = adapter_class(spec.reference, spec.paths)
+        adapter = _adapter(spec)
         distribution = getattr(adapter, "DISTRIBUTION", None)
         if not distribution or canonicalize_name(distribution) == _OWN:
             raise UsageError(
@@ -416,37 +422,128 @@ def _build(environment: _Environment, wanted: _Wanted, lock: int) -> None:
     venv.EnvBuilder(symlinks=True).create(environment.path)
     shared = "".join(f"{path}\n" for path in _shared_packages())
     Path(*environment.own, "maskcourt_shared.pth").write_text(shared, "utf-8")
-    installer = Installer(environment.interpreter, environment.path / "cache", lock)
+    cache = environment.path / "cache"  # nobody else's: files may be linked from there
+    uv = partial(_uv, f"--python={environment.interpreter}", f"--cache-dir={cache}", lock=lock)
     marker: dict[str, Any] = {}
     asked = [str(one) for one in wanted.pins]
-    if wanted.build is not None:
-        wanted, marker = _with_build(environment, wanted, wanted.build, installer)
+    if (build := wanted.build) is not None:
+        if (done := uv("--reinstall", str(build.path))).returncode:
+            message = f"{build.path} cannot be installed: {_reason(done.stderr)}"
+            raise UsageError(f"{wanted.engine}: {message}")
+        found = _find(wanted.name, environment.own)
+        if found is None:
+            names = {one.name for one in importlib.metadata.distributions(path=environment.own)}
+            message = f"{build.path} is a build of {', '.join(sorted(names))}"
+            raise UsageError(f"{wanted.engine}: {message}", f"its adapter drives {wanted.name}")
+        # the same sources may be built otherwise
+        made = f", built sha256:{files_digest(found)}" if build.kind == TREE else ""
+        marker = {"build": build.identity + made, "path": str(build.path)}
+        wanted = replace(wanted, pins=(Requirement(f"{wanted.name}=={found.version}"),))
         asked = environment.required(wanted)[1]
     before: list[str] = []
     while asked and asked != before:  # the same a second time: it cannot be met
-        if printed := installer.install(asked):
-            raise installer.failure(wanted.engine, wanted.pins, printed)
+        if (done := uv("--reinstall", *asked)).returncode:
+            raise _failure(wanted, done.stderr, uv)
         before, asked = asked, environment.required(wanted)[1]
     if not environment.has(wanted):
         raise UsageError(f"{wanted.engine}: {wanted} was installed, and is not there")
-    shutil.rmtree(installer.cache, ignore_errors=True)
+    shutil.rmtree(cache, ignore_errors=True)
     (environment.path / ".lock").unlink(missing_ok=True)  # uv's, which everybody can write to
     marker["unmet"] = sorted(environment.required(wanted)[0])
     (environment.path / MARKER).write_text(json.dumps(marker), "utf-8")
 
 
-def _with_build(
-    environment: _Environment, wanted: _Wanted, build: Build, installer: Installer
-) -> tuple[_Wanted, dict[str, Any]]:
-    """Install a build alone; the version to have of it, and what is to be remembered of it."""
-    if printed := installer.install([str(build.path)]):
-        raise UsageError(f"{wanted.engine}: {build.path} cannot be installed: {reason(printed)}")
-    found = _find(wanted.name, environment.own)
-    if found is None:
-        names = {one.name for one in importlib.metadata.distributions(path=environment.own)}
-        raise another(wanted.engine, build.path, ", ".join(sorted(names)), wanted.name)
-    identity = build.identity
-    if build.kind == TREE:  # the same sources may be built otherwise
-        identity += f", built sha256:{files_digest(found)}"
-    exactly = replace(wanted, pins=(Requirement(f"{wanted.name}=={found.version}"),))
-    return exactly, {"build": identity, "path": str(build.path)}
+_ELSEWHERE = ("UV_PREFIX", "UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_TARGET")
+"""Settings of uv that would install to somewhere else."""
+
+_OPTIONS = {
+    "index-url": "--default-index",
+    "extra-index-url": "--index",
+    "find-links": "--find-links",
+    "trusted-host": "--allow-insecure-host",
+    "constraint": "--constraints",
+    "no-binary": "--no-binary",
+    "only-binary": "--only-binary",
+}
+"""Options of uv by settings of pip; each may have several values."""
+
+_SWITCHES = {"no-index": "--no-index", "pre": "--prerelease=allow"}
+_VARIABLES = {
+    "cert": "SSL_CERT_FILE",
+    "proxy": "ALL_PROXY",
+    "retries": "UV_HTTP_RETRIES",
+    "default-timeout": "UV_HTTP_TIMEOUT",
+    "timeout": "UV_HTTP_TIMEOUT",
+}
+
+
+def _uv(*asked: str, lock: int) -> subprocess.CompletedProcess[str]:
+    """Have `uv` install packages, without what they require."""
+    import uv
+
+    options, variables = _as_pip()
+    own = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    return subprocess.run(
+        [
+            *(uv.find_uv_bin(), "pip", "install", "--no-config", "--no-progress"),
+            *("--color=never", "--no-deps", *options, *asked),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env={**variables, **own},
+        # it outlives a killed parent: until it has ended, nobody else may build here
+        pass_fds=(lock,),
+        check=False,
+    )
+
+
+def _failure(wanted: _Wanted, printed: str, uv: Callable[..., Any]) -> UsageError:
+    """What the messages of a failed installation come to."""
+    pin = next((one for one in wanted.pins if str(one) in printed), wanted.pins[0])
+    name, version = pin.name, str(pin.specifier).removeprefix("==")
+    hint: str | None = f"leave out @{version} for the installed version"
+    if "Failed to fetch" in printed:
+        message = f"no package index can be reached to install {name} {version}"
+        hint = f"check the network and the settings of pip, or {hint}"
+    elif f"Because {name} was not found in" in printed:
+        message = f"versions are not supported for it: no package index has {name!r}"
+    elif f"there is no version of {pin}" in printed:
+        nearest = []
+        for bound, how in (("<", "highest"), (">", "lowest")):
+            done = uv("--dry-run", f"--resolution={how}", f"{name}{bound}{version}")
+            nearest += re.findall(r"^ \+ \S+==(\S+)", done.stderr, re.MULTILINE)
+        message = f"there is no {name} {version} for this Python on this machine"
+        hint = f"nearest: {', '.join(nearest) or 'none'}"
+    else:
+        message, hint = f"{name} {version} cannot be installed: {_reason(printed)}", None
+    return UsageError(f"{wanted.engine}: {message}", hint)
+
+
+def _as_pip() -> tuple[list[str], dict[str, str]]:
+    """Options and variables that have uv look where pip, if there is one, would look."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    settings: dict[str, str] = {}
+    order = {"global": 0, "install": 1, ":env:": 2}  # the later ones count
+    for line in sorted(listed.splitlines(), key=lambda one: order.get(one.split(".")[0], -1)):
+        name, _, value = line.partition("=")
+        with contextlib.suppress(ValueError, SyntaxError):
+            settings[name.rpartition(".")[2]] = str(ast.literal_eval(value))
+    options = ["--index-strategy=unsafe-best-match"]
+    for name, option in _SWITCHES.items():
+        options += [option] * (settings.get(name, "").lower() in ("1", "true", "yes", "on"))
+    for name, option in _OPTIONS.items():
+        options += [f"{option}={one}" for one in settings.get(name, "").split()]
+    known = settings.keys() & _VARIABLES
+    return options, {_VARIABLES[name]: settings[name] for name in sorted(known)}
+
+
+def _reason(printed: str) -> str:
+    """The last cause, in one line, and where building failed the last line of that."""
+    *_, cause = re.split(r"^ *(?:error|cause): ", printed, flags=re.MULTILINE)
+    first, _, built = cause.partition("[stderr]")
+    last = built.strip().splitlines()[-1:]
+    return ": ".join(" ".join(one.split()) for one in [first, *last])[:300]

@@ -7,22 +7,93 @@ once more; only a second death over the same question is the engine's.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import stat
+import tempfile
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.directories import only_mine
 from harness.engines import requests
-from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.options import LIMITS, option
 from harness.workers import wire
-from harness.workers.commands import A, Request
 from harness.workers.hosts import Host, HostSpec, poll
-from harness.workers.mask_buffer import BANKS
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, TimedOut
+from harness.workers.wire import BANKS, A, Request
+
+NEAR = 0.2
+"""A compilation that used less than this share of the limit is too far from it to be kept."""
+
+PATIENCE = 5.0
+"""A schema that compiled within the limit before may take this many times the limit."""
+
+Memory = Literal["timed_out", "compiled"]
+
+
+@dataclass(frozen=True)
+class SlowSchemas:
+    """What a time limit decided once is remembered, so that a second run says the same.
+
+    Processor time varies by a factor of two and more on a shared machine, and a schema that needs
+    about the limit would compile in one run and time out in the next. So the outcome of every
+    compilation that came near the limit, so many `seconds`, is kept in a directory by all that
+    decides it: what timed out is not tried again, what compiled is given more time. What somebody
+    else wrote, or could have, or put there under another name, is not read. `vocabulary` is its
+    SHA-256.
+    """
+
+    directory: Path
+    seconds: float
+    vocabulary: str
+
+    def recall(self, engine: requests.Opened, schema: str) -> tuple[Memory | None, str]:
+        """What became of a schema's JSON text before, if known, and what was printed until then."""
+        file = self._file(engine, schema)
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            if stat.S_ISREG((status := file.lstat()).st_mode) and only_mine(status):
+                name, outcome, printed = json.loads(file.read_text("utf-8"))
+                if name == file.name and outcome in get_args(Memory):
+                    return outcome, str(printed)
+        return None, ""
+
+    def limit(self, known: Memory | None) -> float:
+        return self.seconds * PATIENCE if known == "compiled" else self.seconds
+
+    def keep(
+        self,
+        engine: requests.Opened,
+        schema: str,
+        outcome: Memory,
+        seconds: float,
+        printed: str = "",
+    ) -> None:
+        """Remember an outcome, unless it was far from the limit or cannot be written."""
+        if outcome == "compiled" and seconds < self.seconds * NEAR:
+            return
+        file = self._file(engine, schema)
+        # forgetting costs a repetition and nothing else; nor is the temporary file there at the end
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=file.parent, encoding="utf-8") as stream:
+                json.dump([file.name, outcome, printed], stream)
+                stream.flush()
+                Path(stream.name).rename(file)
+
+    def _file(self, engine: requests.Opened, schema: str) -> Path:
+        names = ("name", "version", "options", "packages", "build", "code")
+        about = {name: getattr(engine, name) for name in names}
+        key = json.dumps([about, self.vocabulary, self.seconds, schema], sort_keys=True)
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        return self.directory / digest[:2] / digest
+
 
 _TICK = 0.05
 """Seconds between two looks after what goes on elsewhere, while engines are waited for."""
@@ -33,7 +104,6 @@ Asking = Generator[None, Any, T]
 
 
 def limit_option(default: float, what: str, name: str) -> float:
-    """An option for seconds of processor time, in requests that have limits."""
     text = f"Seconds of processor time per {what}."
     return option(default, text, name, heading=LIMITS, above=0, unit="SECONDS")
 
@@ -197,11 +267,9 @@ class Panel:
         return self._gone_on(0.0)
 
     def end_compile(self) -> dict[int, Outcome]:
-        """Wait for what was begun."""
         return dict(sorted(self._done().items()))
 
     def busy(self) -> list[Host]:
-        """The hosts that are at work on what was begun."""
         return [self._hosts[index] for index in self._waiting]
 
     def _compile(self, index: int) -> Asking[Outcome]:
@@ -309,7 +377,7 @@ class Panel:
     ) -> dict[int, Walked]:
         """Consume tokens everywhere, and have the mask after each written; see `requests.Walk`.
 
-        There may be `harness.workers.mask_buffer.SLOTS` of them; `at` were consumed before them.
+        There may be `harness.workers.wire.SLOTS` of them; `at` were consumed before them.
         """
         self.begin_walk(engines, tokens, at, key)
         return self.end_walk(engines)
@@ -324,7 +392,6 @@ class Panel:
         self._walking.update(engines)
 
     def end_walk(self, engines: Sequence[int]) -> dict[int, Walked]:
-        """How far each of the engines came."""
         self._end_walks(engines)
         return {index: self._walked.pop(index) for index in engines}
 
@@ -391,16 +458,13 @@ class Panel:
         return self._printed.pop(engine, "") + self._hosts[engine].output(end)
 
     def processor_seconds(self) -> float:
-        """What the present processes of all hosts have used."""
         return sum(host.processor_seconds() for host in self._hosts)
 
     def close(self) -> None:
-        """End all hosts."""
         for host in self._hosts:
             host.close()
 
     def up(self, index: int) -> bool:
-        """Whether an engine can be asked."""
         return self._hosts[index].running and self._opened[index]
 
     def _submit(

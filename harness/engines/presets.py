@@ -72,7 +72,6 @@ class Preset:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Preset:
-        """As the file has it."""
         backends = {name: Backend(**one) for name, one in table["backends"].items()}
         routes = {
             name: tuple(RouteStep(**one) for one in some) for name, some in table["routes"].items()
@@ -85,7 +84,6 @@ class Preset:
 
     @property
     def options(self) -> dict[str, Option]:
-        """Its own options, as a spec may set them."""
         backend = Option(self.backend, "what the server calls its backend", tuple(self.routes))
         switches = {name: Option(False, about) for name, (about, _) in self.switches.items()}
         return {"backend": backend, **switches}
@@ -127,7 +125,6 @@ def load_presets() -> tuple[Preset, ...]:
 
 
 def servers() -> list[str]:
-    """The names of all servers."""
     return list(dict.fromkeys(one.server for one in load_presets()))
 
 
@@ -143,14 +140,6 @@ def find_preset(server: str, version: str | None) -> Preset | None:
             f"known: {', '.join(one.release for one in known)}; datasets/presets.toml says of what",
         )
     return next(iter(fitting), None)
-
-
-def preset_of(options: Mapping[str, Any]) -> Preset:
-    """The preset that an engine's options name."""
-    for one in load_presets():
-        if (one.server, one.release) == (options.get("server"), options.get("release")):
-            return one
-    raise UsageError("no server and release that are known", f"servers: {', '.join(servers())}")
 
 
 def described(name: str, backend: Backend, engine: EngineInfo) -> dict[str, bool | int | str]:

@@ -1,6 +1,6 @@
 """Questions of the panel to the service of an engine, each with its answer.
 
-See `harness.workers.commands`. ``n`` is the number of tokens or texts that are asked about.
+See `harness.workers.wire`. ``n`` is the number of tokens or texts that are asked about.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy.typing as npt
 from harness.engines.text_probe import ProbedTexts
 from harness.protocol import EngineInfo
 from harness.workers import wire
-from harness.workers.commands import A, Request
 from harness.workers.outcomes import AdapterFault, Compiled, MaskViolation, Refusal
+from harness.workers.wire import A, Request
 
 Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
@@ -106,7 +106,6 @@ class EngineMetadata:
 
     @classmethod
     def of(cls, info: EngineInfo, checked: Checked) -> EngineMetadata:
-        """Of an engine that is up and was asked for its vocabulary."""
         wrong = len(checked.wrong)
         return cls(info.version, info.options, info.packages, checked.asked, wrong, info.build)
 
@@ -254,7 +253,7 @@ class Follow(PositionRequest[Each]):
 
 @dataclass(frozen=True)
 class FindRefused(TokensRequest[Each]):
-    """How many bytes go before the refused one: see `harness.engines.refused_byte.RefusedByte`."""
+    """How many bytes go before the refused one: see `harness.engines.text_probe.RefusedByte`."""
 
     forced: int
     looks_on: bool

@@ -1,23 +1,31 @@
 """Servers: engines of other adapters, called and guarded as a server's preset says.
 
 A schema is written out as the server's interface would hand it on, goes through the server's
-checks, and is compiled by the first backend that takes it, which is said on standard error.
+checks, and is compiled by the first backend that takes it, which is said on standard error. Each
+check is written from what the server's own function does, and refuses in its words; the files are
+named in `datasets/presets.toml`. Of faults that a server would choose by chance the first in the
+schema is named.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
-from harness.engines.presets import TAKEN, RouteStep, described, preset_of
-from harness.engines.server_checks import CHECKS
+from harness.engines.presets import TAKEN, RouteStep, described, find_preset
 from harness.engines.specs import adapter_class, built_in
-from harness.protocol import Engine, EngineInfo, Matcher, Option, Refused, complete_options
-
-if TYPE_CHECKING:
-    from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import (
+    Engine,
+    EngineInfo,
+    Matcher,
+    Option,
+    Refused,
+    Vocabulary,
+    complete_options,
+)
 
 
 class ServerEngine:
@@ -31,7 +39,8 @@ class ServerEngine:
     DISTRIBUTION = ""
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
-        preset = preset_of(options)
+        preset = find_preset(str(options["server"]), str(options["release"]))
+        assert preset is not None
         self._name = f"{preset.server} {preset.release}"
         self._check = preset.check
         self._steps: Sequence[RouteStep] = preset.routes[str(options["backend"])]
@@ -83,3 +92,218 @@ def _pass(check: str, schema: Any) -> None:
     words = CHECKS[check](schema) if check else None
     if words is not None:
         raise Refused(words)
+
+
+Schema = Mapping[str, Any]
+
+_FORMATS = frozenset(
+    {
+        *("date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "json-pointer"),
+        *("relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid"),
+    }
+)
+"""The formats that vLLM 0.33.0 and SGLang 0.5.23 know xgrammar to implement."""
+
+_DEEPEST = 64
+_LENGTHS = ("minLength", "maxLength")
+
+
+def _vllm_request(schema: Any) -> str | None:
+    """Containers nested more than 64 deep, in whatever keyword."""
+    level = [schema]
+    for _ in range(_DEEPEST + 1):
+        level = [one for one in level if isinstance(one, dict | list)]
+        if not level:
+            return None
+        inside = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [inner for some in inside for inner in some]
+    return (
+        "The JSON schema is nested too deeply: objects and arrays may nest at most "
+        f"{_DEEPEST} levels"
+    )
+
+
+def _vllm_xgrammar(schema: Any) -> str | None:
+    """What the xgrammar backend is known to ignore, and Boolean schemas.
+
+    It looks at every JSON object in the schema, those in ``const`` and ``properties`` included, and
+    at the keywords of a type only where ``type`` names it.
+    """
+    if isinstance(schema, bool):
+        return (
+            "Failed to transform json schema into a grammar: The schema should be a string or a "
+            "Pydantic model."
+        )
+    if any(map(_vllm_avoids, _objects(schema))):
+        return "The provided JSON schema contains features not supported by xgrammar."
+    return None
+
+
+def _vllm_avoids(one: Schema) -> bool:
+    types = _types(one)
+    every = one.get("allOf")
+    return (
+        (isinstance(every, list) and len(every) > 1)
+        or ("multipleOf" in one and ("number" in types or "integer" in types))
+        or ("array" in types and _has(one, "uniqueItems", "contains", "minContains", "maxContains"))
+        or ("string" in types and (_has_other_format(one) or _bounds_a_pattern(one)))
+        or ("object" in types and _vllm_avoids_object(one))
+    )
+
+
+def _vllm_avoids_object(one: Schema) -> bool:
+    patterns, names = one.get("patternProperties"), one.get("propertyNames")
+    if isinstance(patterns, dict) and ("properties" in one or len(patterns) > 1):
+        return True
+    return "propertyNames" in one and (
+        _has(one, "properties", "patternProperties")
+        or one.get("unevaluatedProperties", True) is not True
+        or (isinstance(names, dict) and _bounds_a_pattern(names))
+    )
+
+
+def _vllm_guidance(schema: Any) -> str | None:
+    """For ``auto`` alone: ``patternProperties`` anywhere goes past guidance."""
+    named = any("patternProperties" in one for one in _objects(schema))
+    return "patternProperties is not supported by llguidance" if named else None
+
+
+_BOTH_IGNORE = frozenset(
+    {
+        *("contains", "dependentRequired", "dependentSchemas", "else", "if", "maxContains"),
+        *("minContains", "multipleOf", "not", "then", "uniqueItems"),
+    }
+)
+_OUTLINES_IGNORES = _BOTH_IGNORE | {
+    *("allOf", "exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "oneOf"),
+    *("patternProperties", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
+}
+
+
+def _sglang(fault: Callable[[Schema], str], backend: str, schema: Any) -> str | None:
+    """The first fault of a subschema, in subschemas alone."""
+    for one, pointer in _subschemas(schema):
+        if what := fault(one):
+            return f"JSON Schema at {pointer} is not supported by {backend}: {what}"
+    return None
+
+
+def _xgrammar_fault(one: Schema) -> str:
+    """What xgrammar would ignore."""
+    if found := _among(one, _BOTH_IGNORE):
+        return f"keyword(s) {found} would be ignored"
+    if _may_be_string(one) and _has_other_format(one):
+        return f"string format {one['format']!r} is not implemented"
+    return _string_bounds(one)
+
+
+def _outlines_fault(one: Schema) -> str:
+    """What outlines-core 0.1 would ignore."""
+    if found := _among(one, _OUTLINES_IGNORES):
+        return f"keyword(s) {found} would be ignored or weakened"
+    if together := _string_bounds(one):
+        return together
+    sizes = {"maxProperties", "minProperties"}
+    if one.get("additionalProperties") is not False:
+        sizes.add("additionalProperties")
+    for key, beside in (("properties", sizes), ("prefixItems", {"minItems", "maxItems"})):
+        if key in one and (found := _among(one, beside)):
+            return f"{key} cannot be combined with {found}"
+    if "required" in one and "properties" not in one:
+        return "required is only enforced when properties is present"
+    return ""
+
+
+def _string_bounds(one: Schema) -> str:
+    """What of a string is restricted in more than one way, in SGLang's words; empty for nothing."""
+    groups = {"format": ("format",), "pattern": ("pattern",), "minLength/maxLength": _LENGTHS}
+    found = [name for name, keys in groups.items() if _has(one, *keys)]
+    if len(found) < 2 or not _may_be_string(one):
+        return ""
+    return f"constraints {', '.join(found)} cannot be enforced together"
+
+
+def _ollama_format(schema: Any) -> str | None:
+    """What is no object."""
+    if isinstance(schema, dict):
+        return None
+    written = json.dumps(json.dumps(schema))
+    return f'invalid format: {written}; expected "json" or a valid JSON Schema object'
+
+
+CHECKS: Mapping[str, Callable[[Any], str | None]] = {
+    "vllm-request": _vllm_request,  # vLLM 0.33.0
+    "vllm-xgrammar": _vllm_xgrammar,
+    "vllm-guidance": _vllm_guidance,
+    "sglang-xgrammar": partial(_sglang, _xgrammar_fault, "xgrammar"),  # SGLang 0.5.23
+    "sglang-outlines": partial(_sglang, _outlines_fault, "outlines"),
+    "guidance-json": lambda schema: (  # Guidance 0.3.1
+        "Unsatisfiable schema: schema is false" if schema is False else None
+    ),
+    "ollama-format": _ollama_format,  # Ollama of llama.cpp b10864
+}
+"""By the name that presets give them: the words of the refusal, None where a schema passes."""
+
+
+def _objects(value: Any) -> Iterator[Schema]:
+    """An object and those in it, but for what lies in an array in an array."""
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            for one in inner if isinstance(inner, list) else [inner]:
+                yield from _objects(one)
+
+
+_ONE = (
+    *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
+    *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
+)
+_MANY = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_NAMED = (
+    *("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties"),
+    "properties",
+)
+
+
+def _subschemas(schema: Any, pointer: str = "#") -> Iterator[tuple[Schema, str]]:
+    """The objects that stand where a keyword has a schema, with JSON pointers."""
+    if not isinstance(schema, dict):
+        return
+    yield schema, pointer
+    for key, value in schema.items():
+        if key in _ONE and isinstance(value, dict):
+            yield from _subschemas(value, f"{pointer}/{key}")
+        elif key in _MANY and isinstance(value, list):
+            for number, one in enumerate(value):
+                yield from _subschemas(one, f"{pointer}/{key}/{number}")
+        elif key in _NAMED and isinstance(value, dict):
+            for name, one in value.items():
+                escaped = name.replace("~", "~0").replace("/", "~1")
+                yield from _subschemas(one, f"{pointer}/{key}/{escaped}")
+
+
+def _has(one: Schema, *keys: str) -> bool:
+    return any(key in one for key in keys)
+
+
+def _among(one: Schema, keys: Collection[str]) -> str:
+    """Those of the keys that it has, as a list in words."""
+    return ", ".join(sorted(one.keys() & set(keys)))
+
+
+def _types(one: Schema) -> list[Any]:
+    types = one.get("type")
+    return types if isinstance(types, list) else [types]
+
+
+def _may_be_string(one: Schema) -> bool:
+    return one.get("type") is None or "string" in _types(one)
+
+
+def _has_other_format(one: Schema) -> bool:
+    named = one.get("format")
+    return "format" in one and not (isinstance(named, str) and named in _FORMATS)
+
+
+def _bounds_a_pattern(one: Schema) -> bool:
+    return _has(one, "pattern", "format") and _has(one, *_LENGTHS)

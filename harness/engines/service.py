@@ -7,19 +7,21 @@ follows to where something is asked.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+import harness.protocol
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, exhausted, roll_out
+from harness.completion.text_writer import TextWriter
 from harness.engines import requests
-from harness.engines.refused_byte import RefusedByte
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Done
-from harness.engines.slow_schemas import source_digest
-from harness.engines.text_probe import ProbedTexts, probe
+from harness.engines.text_probe import ProbedTexts, RefusedByte, probe
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
     Engine,
@@ -32,14 +34,9 @@ from harness.protocol import (
 from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire
-from harness.workers.commands import as_answer, read_request
 from harness.workers.host_process import load
-from harness.workers.mask_buffer import MaskBuffer
 from harness.workers.outcomes import Compiled, MaskViolation, Refusal
-
-if TYPE_CHECKING:
-    from harness.completion.text_writer import TextWriter
-
+from harness.workers.wire import MaskBuffer, as_answer, read_request
 
 _REFUSED = MaskViolation("refused to consume a token that its mask allows")
 
@@ -94,7 +91,6 @@ class EngineService:
         )
 
     def check(self, _asked: requests.Check) -> requests.Checked:
-        """Ask the engine for the bytes of all ordinary tokens."""
         known, wrong = known_bytes(self.engine, self.vocabulary)
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
         return requests.Checked(len(known), len(self.vocabulary.ordinary), wrong, purpose)
@@ -116,7 +112,6 @@ class EngineService:
         return Compiled(compiled - began, ended - compiled)
 
     def goto(self, asked: requests.Goto) -> Done:
-        """Replay the tokens from the start."""
         tokens = asked.tokens.tolist()
         here, taken = self._replayed(tokens)
         if taken < len(tokens):
@@ -203,7 +198,6 @@ class EngineService:
         return matcher, count
 
     def prove(self, asked: requests.Prove) -> requests.Each:
-        """Try the continuations of each token's list, in their order."""
         continuations = [tuple(one) for one in asked.continuations.ints()]
         lists = [[continuations[number] for number in one] for one in asked.members.ints()]
         questions = zip(
@@ -215,7 +209,6 @@ class EngineService:
         return requests.Each(choice)
 
     def roll_out(self, asked: requests.RollOut) -> requests.RolledOut:
-        """Roll out from every token."""
         eos, rollouts = self.vocabulary.eos_ids, []
         for token in asked.tokens.tolist():
             trial = self._after(token)
@@ -234,7 +227,6 @@ class EngineService:
         return _rolled_out(rollouts)
 
     def confirm(self, asked: requests.Confirm) -> requests.Confirmed:
-        """Follow every continuation mask by mask."""
         continuations = asked.continuations.ints()
         reached = np.zeros(len(continuations), dtype=np.int32)
         consumes = np.zeros(len(continuations), dtype=np.bool_)
@@ -252,7 +244,6 @@ class EngineService:
         return requests.Confirmed(reached, consumes)
 
     def exhaust(self, asked: requests.Exhaust) -> requests.Each:
-        """Search after every token."""
         eos, size = self.vocabulary.eos_ids, self.vocabulary.size
         closed = [
             trial is not None
@@ -262,13 +253,11 @@ class EngineService:
         return requests.Each(np.array(closed, dtype=np.bool_))
 
     def ask_again(self, asked: requests.AskAgain) -> Done:
-        """Ask once more where the walk was."""
         assert self.here is not None
         self.examiner.hold(self.here, asked.tokens.tolist(), asked.allowed.tolist())
         return Done()
 
     def lengthen(self, asked: requests.Lengthen) -> requests.Each:
-        """Follow every token with itself."""
         assert self.here is not None
         here, words = self.here, self.vocabulary.words
         times = [
@@ -277,7 +266,6 @@ class EngineService:
         return requests.Each(np.array(times, dtype=np.int32))
 
     def follow(self, asked: requests.Follow) -> requests.Each:
-        """Follow every list from here."""
         allowed = list(map(self._follows(self.here), asked.lists.ints()))
         return requests.Each(np.array(allowed, dtype=np.int32))
 
@@ -289,7 +277,6 @@ class EngineService:
         return lambda tokens: follow_by_mask(matcher, tokens, self.vocabulary.words)
 
     def find_refused(self, asked: requests.FindRefused) -> requests.Each:
-        """Look at every token byte by byte."""
         assert self.here is not None
         follow = self._follows(self.here)
         refused = RefusedByte(self.here, self.vocabulary, follow, asked.forced, asked.looks_on)
@@ -297,13 +284,11 @@ class EngineService:
         return requests.Each(np.array(before, dtype=np.int32))
 
     def probe(self, asked: requests.Probe) -> ProbedTexts:
-        """Lead a clone of the start along every text."""
         assert self.start is not None
         start, eos, again = self.start, self.vocabulary.eos_mask, self.examiner.ask_again
         return ProbedTexts.of(probe(start, tokens, eos, again) for tokens in asked.texts.ints())
 
     def write(self, asked: requests.Write) -> requests.RolledOut:
-        """Write texts from clones of the start."""
         assert self.start is not None
         numbers = range(asked.first, asked.first + asked.count)
         texts = self.writer.write(self.start, asked.hints, asked.key, numbers, asked.limit)
@@ -311,7 +296,6 @@ class EngineService:
 
     @cached_property
     def examiner(self) -> StateExaminer:
-        """Looks whether the adapter contradicts itself."""
         return StateExaminer(self.vocabulary, self._goes_on)
 
     def _goes_on(self) -> None:
@@ -320,14 +304,10 @@ class EngineService:
 
     @cached_property
     def preferences(self) -> Preferences:
-        """Which tokens roll-outs prefer."""
         return Preferences.of(self.vocabulary)
 
     @cached_property
     def writer(self) -> TextWriter:
-        """Writes texts through an engine's masks."""
-        from harness.completion.text_writer import TextWriter  # hosts that write none start faster
-
         return TextWriter(self.vocabulary, self.preferences)
 
     def _after(self, token: int) -> Matcher | None:
@@ -369,3 +349,15 @@ def _diverged(taken: int) -> FaultFound:
 def _rolled_out(found: Sequence[Rollout]) -> requests.RolledOut:
     outcomes = np.array([ROLLOUT_OUTCOMES.index(one.outcome) for one in found], dtype=np.int8)
     return requests.RolledOut(outcomes, wire.Ragged.of_ints([one.tokens for one in found]))
+
+
+def source_digest(*kinds: type) -> str:
+    """A hash of the modules that define adapters and their bases; empty where one has no source."""
+    digest = hashlib.sha256(Path(harness.protocol.__file__).read_bytes())
+    for kind in [base for one in kinds for base in inspect.getmro(one)]:
+        if kind.__module__ not in ("builtins", "typing"):
+            try:
+                digest.update(Path(inspect.getsourcefile(kind) or "").read_bytes())
+            except (OSError, TypeError):
+                return ""
+    return digest.hexdigest()

@@ -38,7 +38,6 @@ _AT = rf"(?:{_PATH}|[\w.!+\-]+)"
 _SPEC = re.compile(
     r"(?P<name>[A-Za-z_][\w.\-]*(?::[A-Za-z_]\w*)?)" rf"(?P<rest>(?:@{_AT}|\[[^\[\]]*\])*)"
 )
-_NO_COMMA = "a path in a spec has no comma and no bracket: rename what it leads to"
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,6 @@ class ReadSpec:
 
     @property
     def unversioned(self) -> str:
-        """The spec without its version."""
         return self.name + self.rest.replace(f"@{self.version}", "")
 
     def labelled(self, version: str) -> str:
@@ -123,7 +121,7 @@ def read_spec(text: str) -> ReadSpec:
     if match is None:
         raise UsageError(
             f"engine spec {text!r} cannot be read",
-            _NO_COMMA
+            "a path in a spec has no comma and no bracket: rename what it leads to"
             if re.search(r"@[^@]*/", text)
             else "write NAME, NAME@VERSION, NAME@./PATH, NAME[option=value,…] or "
             "package.module:Class",
@@ -180,7 +178,7 @@ def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
 
 def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
     """Resolve a list of specs; raises as `parse_spec`, and where an engine is named twice."""
-    specs = [one for text in texts for one in _listed(text)]
+    specs = [parse_spec(one) for text in texts for one in split_specs(text)]
     seen: set[str] = set()
     for spec in specs:
         if spec.name in seen:
@@ -196,18 +194,6 @@ def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
     if not specs:
         raise UsageError("no engine is named", "for example: --engines xgrammar,llguidance")
     return specs
-
-
-def _listed(text: str) -> list[EngineSpec]:
-    found: list[EngineSpec] = []
-    for one in split_specs(text):
-        try:
-            found.append(parse_spec(one))
-        except UsageError as error:
-            if found and found[-1].path and "@" not in one:  # a path that was cut at its comma
-                raise UsageError(error.message, _NO_COMMA) from error
-            raise
-    return found
 
 
 def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:

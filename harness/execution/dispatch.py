@@ -228,7 +228,6 @@ class LaneProcesses:
         return lane
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
-        """See `LaneStarter`."""
         if self._stopped():
             raise KeyboardInterrupt
         connections = {lane.connection: lane for lane in lanes}
@@ -236,13 +235,11 @@ class LaneProcesses:
         return [connections[cast("Connection", one)] for one in heard]
 
     def buried(self, lane: LaneHandle) -> Death:
-        """See `LaneStarter`."""
         process = self._processes[lane]
         process.join()
         return Death(f"exit code {process.exitcode}")
 
     def close(self, lanes: Sequence[LaneHandle]) -> None:
-        """See `LaneStarter`."""
         for lane in lanes:
             self._processes[lane].kill()
             self._processes[lane].join()

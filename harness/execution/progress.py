@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.engines.specs import with_version
-from harness.execution.case_news import WIDTH
-from harness.execution.lanes import CaseDone
+from harness.execution.lanes import WIDTH, CaseDone
 from harness.live import LiveLine
 from harness.printable import printable
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, TRAP
@@ -77,7 +76,6 @@ class RunProgress(LiveLine):
             self.plain(f"{already} of {self.total} cases are there already")
 
     def case_stored(self, case: CaseDone) -> None:
-        """One more case is stored."""
         self.done += 1
         self._here += 1
         self._disputed += case.disputed_tokens

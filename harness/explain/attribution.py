@@ -142,8 +142,23 @@ class PlaceAttribution:
         return place_of(self._cursor.state, at_end=False)
 
     def category(self, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
-        """The category of a token here; the arguments are those of `governing`."""
-        return category(self._cursor.state, token, end=end, reserved=reserved)
+        """The category, of `CATEGORIES`, of a token here; the arguments are those of `governing`.
+
+        The first piece of the token that is not whitespace between tokens decides, with one
+        exception: a token that writes a part of a backslash escape inside any string is an
+        ``escape``. A piece of a string is a ``key`` or a ``string``, its quotes belong to it. What
+        begins no JSON token at all is named after what should come there: ``key`` where a key must,
+        ``literal`` where a value must or is under way, else ``structural``.
+        """
+        if end or reserved:
+            return "end" if end else "reserved"
+        mode = self._cursor.mode
+        if _escapes(self._cursor.state, token):
+            return "escape"
+        if mode.in_string:
+            return "key" if mode is Mode.KEY_STRING else "string"
+        first = _visible(token)
+        return "whitespace" if first is None else _of_byte(mode, first)
 
     def governing(
         self, token: bytes, *, end: bool = False, reserved: bool = False
@@ -342,25 +357,6 @@ def _pointer(parts: Iterable[str | int]) -> str:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def category(state: State, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
-    """The category, of `CATEGORIES`, of `token` where a text in `state` goes on with it.
-
-    The first piece of the token that is not whitespace between tokens decides, with one exception:
-    a token that writes a part of a backslash escape inside any string is an ``escape``. A piece of
-    a string is a ``key`` or a ``string``, its quotes belong to it. What begins no JSON token at all
-    is named after what should come there: ``key`` where a key must, ``literal`` where a value must
-    or is under way, else ``structural``. The bytes of ``end`` and ``reserved`` do not matter.
-    """
-    if end or reserved:
-        return "end" if end else "reserved"
-    if _escapes(state, token):
-        return "escape"
-    if state.mode.in_string:
-        return "key" if state.mode is Mode.KEY_STRING else "string"
-    first = _visible(token)
-    return "whitespace" if first is None else _of_byte(state.mode, first)
 
 
 def _visible(token: bytes) -> int | None:

@@ -9,6 +9,8 @@ where both are tuples, intervals or lists of such. Nothing is computed: ``2+3`` 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import Final
 
@@ -82,34 +84,18 @@ def normalized_expression(text: str) -> str:
 
 def same_expression(left: str, right: str) -> bool:
     """Whether two expressions are the same answer."""
-    return _same(normalized_expression(left), normalized_expression(right))
+    first, second = (_canonical(normalized_expression(text)) for text in (left, right))
+    return first == second
 
 
-def _same(left: str, right: str) -> bool:
-    if left == right:
-        return True
-    numbers = _number(left), _number(right)
-    if None not in numbers:
-        return numbers[0] == numbers[1]
-    parts = _parts(left), _parts(right)
-    if parts[0] is None or parts[1] is None or parts[0][0] != parts[1][0]:
-        return False
-    brackets, first, second = parts[0][0], parts[0][1], parts[1][1]
-    if len(first) != len(second):
-        return False
-    if brackets[0] in "([":
-        return all(map(_same, first, second))
-    return _same_in_any_order(first, second)
-
-
-def _same_in_any_order(first: list[str], second: list[str]) -> bool:
-    left = list(second)
-    for member in first:
-        match = next((other for other in left if _same(member, other)), None)
-        if match is None:
-            return False
-        left.remove(match)
-    return True
+def _canonical(text: str) -> Hashable:
+    """The same for all that is the same answer: numbers, tuples in order, sets in any."""
+    if (number := _number(text)) is not None:
+        return number
+    if (parts := _parts(text)) is None:
+        return text
+    brackets, members = parts[0], map(_canonical, parts[1])
+    return brackets, tuple(members) if brackets[0] in "([" else frozenset(Counter(members).items())
 
 
 def _number(text: str) -> Fraction | None:

@@ -37,9 +37,7 @@ class ImpactRequest:
         required=True,
     )
     sample: int | None = option(
-        None,
-        "N groups of items: those of one group are asked together or not at all.",
-        least=1,
+        None, "N groups of items: those of one group are asked together or not at all.", least=1
     )
     seed: int = option(0, "Of the sample and the draws.")
     how: Generation = field(default_factory=Generation)

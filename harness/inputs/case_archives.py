@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import lzma
 import stat
 import tarfile
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from harness.errors import InputError
-from harness.inputs.limits import TOTAL, check_size, max_bytes, read_bounded, read_file
+from harness.inputs.limits import TOTAL, check_size, read_bounded, read_file
 
 _Unpacked = gzip.GzipFile | lzma.LZMAFile
 _BLOCK: Final = tarfile.BLOCKSIZE
@@ -128,50 +127,29 @@ def _reported(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-class _Tail(io.RawIOBase):
-    """A stream that remembers what was last read from it, and that is never read at one go.
-
-    tarfile reads the headers for long names and attributes into memory, whatever size they claim.
-    """
+class _Bounded:
+    """A stream of which tarfile reads no header of a large size that it claims to have."""
 
     def __init__(self, stream: _Unpacked, where: str) -> None:
-        self._stream, self._where = stream, where
-        self.last = b""
+        self._read, self._where = stream.read, where
+        self.seek, self.tell = stream.seek, stream.tell
 
-    def read(self, size: int = -1, /) -> bytes:
-        check_size(self._where, max_bytes() + 1 if size < 0 else size)
-        self.last = self._stream.read(size)
-        return self.last
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._stream.tell()
+    def read(self, size: int) -> bytes:
+        check_size(self._where, size)
+        return self._read(size)
 
 
 def _tar(unpacked: _Unpacked, path: Path) -> Iterator[_Entry]:
-    stream: Any = _Tail(unpacked, str(path))
+    stream: Any = _Bounded(unpacked, str(path))
     with tarfile.open(fileobj=stream, mode="r:") as archive:
         while (info := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # else it keeps every header
             opened: Any = partial(archive.extractfile, info) if info.isfile() else None
             yield _Entry(info.name, info.size, opened)
-        _check_tar_end(stream, path)
-
-
-def _check_tar_end(stream: _Tail, path: Path) -> None:
-    """Read on to the end of the file, which only then is known to be whole.
-
-    The standard library ends quietly at a header that it cannot read, and does not look at the
-    checksum after the last member.
-    """
-    block = stream.last
-    if len(block) < _BLOCK:
-        raise InputError(f"{path} ends early", _TRUNCATED)
-    padding = 0
-    while block:
-        padding += len(block)
-        if block.strip(b"\0") or padding > max_bytes():
+        # The standard library ends quietly at a header that it cannot read, and does not look at
+        # the checksum after the last member.
+        unpacked.seek(archive.offset)
+        if unpacked.read(_BLOCK) != bytes(_BLOCK):
             raise InputError(f"{path} is damaged: its last entries cannot be read", _TRUNCATED)
-        block = stream.read(2**16)
+        while unpacked.read(2**20):
+            pass

@@ -104,7 +104,7 @@ class ListedCases(CaseSource):
                 raise InputError(f"two cases have the id {case.id!r}: {twin.source}, {case.source}")
         self.index = {case.id: case.family for case in self._cases.values()}
 
-    def read(self, ids: Collection[str]) -> Iterator[Case]:  # noqa: D102
+    def read(self, ids: Collection[str]) -> Iterator[Case]:
         wanted = set(ids)
         return (case for id_, case in self._cases.items() if id_ in wanted)
 

@@ -1,15 +1,15 @@
-"""Download one file so that it is wholly there and right, or not there at all.
+"""Fetch MaskBench, which the cases called ``maskbench`` are: ``python -m harness.inputs.download``.
 
-``python -m harness.inputs.download`` fetches MaskBench, which the cases called ``maskbench`` then
-are. The archive is made by the server on request, and its bytes may change with the server's
-packer; so it is not the archive's checksum that is verified but that of the files in it.
+The server makes the archive on request: its bytes may change with the server's packer, and it sends
+no part of it. So what is verified is not the archive's checksum but that of the files in it, and a
+transfer that breaks off begins anew.
 """
 
 from __future__ import annotations
 
 import http.client
-import re
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -24,8 +24,6 @@ from harness.errors import InputError, MaskcourtError, UsageError
 from harness.inputs.case_maskbench import data_sha256
 
 ATTEMPTS: Final = 3
-"""Times that a broken transfer is taken up again before it counts as failed."""
-
 TIMEOUT_S: Final = 60.0
 
 _COMMIT: Final = "ba103c73756198dd9b149ddc7db7867da7a077f6"
@@ -36,80 +34,32 @@ DATA_SHA256: Final = "99c68b6b1949c75e41ce0869a18b1787f6c1b475680d92975004474944
 
 
 def fetch(url: str, target: Path, verify: Callable[[Path], None]) -> None:
-    """Download `url` to `target`, which appears only when it is complete and right.
-
-    What has arrived is kept in ``TARGET.part`` when the transfer breaks off, and the next call
-    goes on from there if the server can. `verify` raises `InputError` when the complete file is not
-    right: then nothing is kept.
-    """
-    if target.exists():
-        raise UsageError(f"{target} exists already", "delete it to download it again")
-    if not re.match(r"https?://", url):
+    """Download `url` to `target`, which appears only when `verify` raises no `InputError` of it."""
+    if not url.startswith(("http://", "https://")):
         raise UsageError(f"cannot download {url}", "give an http or https address")
-    part = target.with_name(target.name + ".part")
+    content = _received(url)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _receive(url, part)
+        with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+            part = Path(directory, target.name)
+            part.write_bytes(content)
+            verify(part)
+            part.replace(target)
     except OSError as error:
-        raise InputError(f"cannot write {part}: {error}") from error
-    try:
-        verify(part)
-    except InputError:
-        part.unlink()
-        raise
-    part.replace(target)
+        raise InputError(f"cannot write {target}: {error}") from error
 
 
-class _BrokenOffError(Exception):
-    """The transfer ended before the file did; the message says how."""
-
-
-def _receive(url: str, part: Path) -> None:
-    for attempt in range(1, ATTEMPTS + 1):
+def _received(url: str) -> bytes:
+    for left in reversed(range(ATTEMPTS)):
         try:
-            return _transfer(url, part)
-        except (_BrokenOffError, urllib.error.URLError, http.client.HTTPException) as error:
-            if attempt == ATTEMPTS:
-                hint = "try again: it goes on from what has arrived"
-                raise InputError(f"downloading {url} failed: {error}", hint) from error
-    return None
-
-
-def _transfer(url: str, part: Path) -> None:
-    """Bring `part` to the end of the file, from where it ends now."""
-    have = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "maskcourt"} | ({"Range": f"bytes={have}-"} if have else {})
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - fetch checked the scheme
-    try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
-            _store(response, part, have)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416:
-            return  # nothing is left to fetch; whether it is right is looked at in any case
-        if error.code < 500:
-            raise InputError(f"cannot download {url}: {error.code} {error.reason}") from error
-        raise _BrokenOffError(f"the server answers {error.code} {error.reason}") from error
-    except (ConnectionError, TimeoutError) as error:
-        raise _BrokenOffError(str(error)) from error
-
-
-def _store(response: http.client.HTTPResponse, part: Path, have: int) -> None:
-    """Write the answer to `part`: after what it has, or over it if the server sends it all."""
-    if response.status == 206:
-        if not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
-            part.unlink()
-            raise _BrokenOffError("the server sent another part than was asked for")
-    else:
-        have = 0
-    length = response.headers.get("Content-Length")
-    total = have + int(length) if length else None
-    with part.open("ab" if have else "wb") as file:
-        while piece := response.read1(2**18):  # unlike read, it loses nothing when it breaks off
-            file.write(piece)
-            have += len(piece)
-    if total is not None and have != total:
-        raise _BrokenOffError(f"{have:,} of {total:,} bytes arrived")
+            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - http
+                content: bytes = response.read()
+                return content
+        except (OSError, http.client.HTTPException) as error:
+            refused = isinstance(error, urllib.error.HTTPError) and error.code < 500
+            if refused or not left:
+                raise InputError(f"downloading {url} failed: {error}", "try again") from error
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _check_data(path: Path) -> None:

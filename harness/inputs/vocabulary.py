@@ -11,7 +11,6 @@ import json
 import os
 import re
 import secrets
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -26,9 +25,10 @@ from harness.errors import InputError
 from harness.protocol import Mask
 
 _MAGIC = b"maskcourt vocabulary 1\n"
+_LEAD = 5
 _FILE_MAGIC = b"maskcourt vocabulary file 2\n"
 _BLANK_OUTSIDE = re.compile(rb'[^"]*[ \t\n\r]')
-_BLANK_OR_ESCAPE = re.compile(rb'[^"\\]*(?:\\u|"[^"]*[ \t\n\r])')
+_BLANK_OR_ESCAPE = re.compile(rb'[^"\\]*(?:\\[u/]|"[^"]*[ \t\n\r])')
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,8 @@ class Vocabulary:
     def respelling(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The tokens whose bytes another spelling of JSON could leave out, shape ``(size,)`` each.
 
-        White space outside of strings; the same after the end of a string, and escapes by number.
+        White space outside of strings; the same after a string's end, or an escape by number or of
+        the solidus.
         """
         outside = [_BLANK_OUTSIDE.match(one) is not None for one in self.tokens]
         inside = [_BLANK_OR_ESCAPE.match(one) is not None for one in self.tokens]
@@ -188,26 +189,30 @@ class Vocabulary:
         return packed_mask(bits)
 
     @cached_property
-    def _prefixes(self) -> _Prefixes:
-        return _Prefixes.of(self.tokens, np.flatnonzero(~self.special).tolist())
+    def _ids(self) -> tuple[dict[bytes, tuple[int, ...]], dict[bytes, int]]:
+        """The ordinary ids of some bytes, ascending; the longest token with some first bytes."""
+        ids: dict[bytes, tuple[int, ...]] = {}
+        longest: dict[bytes, int] = {}
+        for token, text in self.ordinary.items():
+            ids[text] = (*ids.get(text, ()), token)
+            longest[text[:_LEAD]] = max(longest.get(text[:_LEAD], 0), len(text))
+        return ids, longest
+
+    def _ends(self, text: bytes, at: int) -> range:
+        """Where a token that begins at a byte of `text` may end."""
+        most = self._ids[1].get(text[at : at + _LEAD], _LEAD)
+        return range(at + 1, min(at + max(most, _LEAD), len(text)) + 1)
 
     def ids_of(self, text: bytes) -> tuple[int, ...]:
         """The ordinary ids whose bytes are exactly `text`, ascending."""
-        index = self._prefixes
-        key = bisect_right(index.keys, text) - 1
-        return index.ids[key] if key >= 0 and index.keys[key] == text else ()
+        return self._ids[0].get(text, ())
 
     def starts(self, text: bytes, at: int = 0) -> list[int]:
         """The ordinary ids whose bytes ``text[at:]`` begins with: shorter first, then by id."""
         if at < 0:
             raise ValueError(f"position {at} is negative")
-        index = self._prefixes
-        chain: list[int] = []
-        key = index.longest(text, at)
-        while key >= 0:
-            chain.append(key)
-            key = index.parents[key]
-        return [token for key in reversed(chain) for token in index.ids[key]]
+        ids = self._ids[0]
+        return [token for end in self._ends(text, at) for token in ids.get(text[at:end], ())]
 
     def encode_greedy(self, text: bytes) -> list[int]:
         """The ids of `text`, each the longest ordinary token that fits, lowest id among equals.
@@ -215,18 +220,19 @@ class Vocabulary:
         This is not the model's own tokenisation. A ValueError where no token fits, which is never
         so if all 256 single bytes are tokens.
         """
-        index = self._prefixes
+        ids = self._ids[0]
         out: list[int] = []
         at = 0
         while at < len(text):
-            key = index.longest(text, at)
-            if key < 0:
+            ends = reversed(self._ends(text, at))
+            end = next((end for end in ends if text[at:end] in ids), at)
+            if end == at:
                 raise ValueError(
                     f"no token of vocabulary {self.name!r} fits byte 0x{text[at]:02x} "
                     f"at position {at} of {len(text)}"
                 )
-            out.append(index.ids[key][0])
-            at += len(index.keys[key])
+            out.append(ids[text[at:end]][0])
+            at = end
         return out
 
     def saved(self) -> bytes:
@@ -299,49 +305,6 @@ def byte_vocabulary(
     tokens = [bytes([value]) for value in range(256)] + [b"<eos>", *extra, *specials]
     special_ids = range(len(tokens) - len(specials), len(tokens))
     return Vocabulary.from_tokens(name, tokens, special_ids, [256])
-
-
-@dataclass(frozen=True)
-class _Prefixes:
-    """The ordinary tokens in order of their bytes, each linked to its longest proper prefix.
-
-    The longest token that a text begins with is, in this order, the last token that is not
-    after the text, or one of that token's prefixes: all that lies between a prefix of a text
-    and the text has that prefix itself. So one bisection finds it, and the links find the rest.
-    """
-
-    keys: list[bytes]
-    ids: list[tuple[int, ...]]
-    parents: list[int]
-    """The index of the longest key that is a proper prefix of the key, or -1."""
-    longest_key: int
-
-    @classmethod
-    def of(cls, tokens: Sequence[bytes], ordinary: Iterable[int]) -> _Prefixes:
-        keys: list[bytes] = []
-        ids: list[tuple[int, ...]] = []
-        parents: list[int] = []
-        open_key = -1
-        for token in sorted(ordinary, key=tokens.__getitem__):
-            key = tokens[token]
-            if keys and keys[-1] == key:
-                ids[-1] += (token,)
-                continue
-            while open_key >= 0 and not key.startswith(keys[open_key]):
-                open_key = parents[open_key]
-            parents.append(open_key)
-            open_key = len(keys)
-            keys.append(key)
-            ids.append((token,))
-        return cls(keys, ids, parents, max(map(len, keys), default=0))
-
-    def longest(self, text: bytes, at: int) -> int:
-        """The index of the longest key that ``text[at:]`` begins with, or -1."""
-        rest = text[at : at + self.longest_key]
-        key = bisect_right(self.keys, rest) - 1
-        while key >= 0 and not rest.startswith(self.keys[key]):
-            key = self.parents[key]
-        return key
 
 
 def _check(vocabulary: Vocabulary) -> None:

@@ -1,9 +1,9 @@
 """An adapter is one more library under test: it keeps all rules along texts, and some duties.
 
-Tests call `check_adapter` and what follows it. ``maskcourt engines verify`` (`verify`) asks the
-same in the engine's host, one request for each check: what crashes or hangs there is known of the
-check at which it did, and the others go on in a new host. What a schema allows is not judged: an
-engine may refuse a schema of the suite, or write it in another way; that is said then.
+Tests call `check_adapter` and `check_refusal`. ``maskcourt engines verify`` (`verify`) asks the
+same in the engine's host: what crashes or hangs there is known of the check at which it did, and
+the others go on in a new host. What a schema allows is not judged: an engine may refuse a schema of
+the suite, or write it in another way; that is said then.
 """
 
 from __future__ import annotations
@@ -12,25 +12,19 @@ import contextlib
 import json
 import random
 import re
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
-from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.protocol import Engine, Matcher, Refused, complete_options, library_of
-from harness.protocol_checks.places import Thoroughness, along, places_of
+from harness.protocol import Engine, Matcher, Refused, library_of
+from harness.protocol_checks.checks import REFUSES, EngineHost, NotBegun, Settings, hosted
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.smoke import ContractBroken, check_rules, known_bytes, opened
-from harness.protocol_checks.trial import Subject, Tokens, text_of
-from harness.workers import wire
-from harness.workers.host_process import load
-from harness.workers.hosts import Host, HostSpec
+from harness.protocol_checks.smoke import ContractBroken, check_result, check_rules
+from harness.protocol_checks.trial import Subject, Thoroughness, Tokens, along, places_of, text_of
 from harness.workers.outcomes import TimedOut
-from harness.workers.temporary_directories import saved_vocabulary
 
 if TYPE_CHECKING:
     from harness.engines.specs import EngineSpec
@@ -117,27 +111,10 @@ def check_refusal(engine: Engine, schema: str, message: str) -> None:
     raise ContractBroken(f"compiles {schema}")
 
 
-def check_identity(engine: Engine, version: str | None = None) -> None:
-    """The engine says which it is: distribution, exact version, all options.
-
-    A server is no distribution: its version is its release, its options are those of its backends.
-    """
-    kind: Any = type(engine)
-    info = engine.info
-    if version not in (None, info.version):
-        raise ContractBroken(f"is {info.version}, not {version}")
-    driven = info.packages.get(kind.DISTRIBUTION)
-    if kind.DISTRIBUTION and driven != info.version:
-        raise ContractBroken(f"is {info.version}, its distribution {driven}")
-    known = list(complete_options(kind.OPTIONS, {}))
-    if kind.DISTRIBUTION and list(info.options) != known:
-        raise ContractBroken(f"has options {list(info.options)}, not {known}")
-
-
 KEPT, BROKEN, OPEN = "kept", "broken", "not judged"
 
-_SMALL, _TWO_ENDS, _GIVEN = "a small vocabulary", "two ends", "the given vocabulary"
 _UNKNOWN = '{"$ref": "#/nope"}'
+_AGREE = "mask, consume, clone and follow agree on "
 
 
 @dataclass(frozen=True)
@@ -149,125 +126,72 @@ class Finding:
     words: str = ""
 
 
-class _NotJudged(Exception):
-    """Nothing can be said: why."""
+Check = Callable[[EngineHost], str]
+"""Gives what there is to say; raises `ContractBroken`, or `NotBegun`."""
 
 
-class VerificationService:
-    """Answers a request by a check's name with its outcome; the first request says of what."""
-
-    def handle(self, message: wire.Message) -> wire.Message:
-        """Run one check."""
-        if "engine" in message.head:
-            self.about, self.on = message.head, cache(self._opened)
-        outcome, words = self._outcome(CHECKS[message.head["check"]])
-        return wire.Message({"outcome": outcome, "words": words[:2000]})
-
-    def _opened(self, which: str) -> tuple[Any, Vocabulary]:
-        """The engine with a vocabulary."""
-        if which == _GIVEN:
-            vocabulary = Vocabulary.load(self.about["vocabulary"])
-        else:
-            vocabulary = hostile_vocabulary(2 if which == _TWO_ENDS else 1)
-        return opened(load(self.about["engine"]), vocabulary, self.about["options"]), vocabulary
-
-    def _outcome(self, check: Check) -> tuple[str, str]:
-        try:
-            return KEPT, check(self)
-        except _NotJudged as reason:
-            return OPEN, str(reason)
-        except (ContractBroken, MaskcourtError) as error:
-            return BROKEN, str(error)
-        except MemoryError:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a panic of a native engine is none of Exception
-            *_, (place, _) = traceback.walk_tb(error.__traceback__)
-            where = f"{place.f_code.co_filename.rpartition('/')[2]}:{place.f_lineno}"
-            return BROKEN, f"it raises {type(error).__name__}: {error} (at {where})"
-
-
-def _trifle(service: VerificationService) -> str:
-    service.on(_SMALL)
+def _drives(host: EngineHost) -> str:
+    host.open()
     return ""
 
 
-def _identity(service: VerificationService) -> str:
-    engine, _ = service.on(_SMALL)
-    check_identity(engine, service.about["version"])
-    return f"{engine.info.name} {engine.info.version}"
+def _identity(host: EngineHost) -> str:
+    return host.ask("identity", version=host.spec.version)
 
 
-def _bytes(which: str, service: VerificationService) -> str:
-    engine, vocabulary = service.on(which)
-    known, wrong = known_bytes(engine, vocabulary)
-    words = f"asked about {len(known):,} of {len(vocabulary.ordinary):,} ordinary tokens"
-    if wrong and not getattr(engine, "bytes_differ_on_purpose", False):
-        first = f"{wrong[0]}: {known[wrong[0]]!r} in place of {vocabulary.tokens[wrong[0]]!r}"
-        raise ContractBroken(f"{words}: {len(wrong):,} have other bytes, as {first}")
-    return f"{words}; {len(wrong):,} have other bytes on purpose" if wrong else words
+def _bytes(host: EngineHost) -> str:
+    return host.ask("bytes")
 
 
-def _texts(which: str, schema: str, service: VerificationService) -> str:
-    engine, vocabulary = service.on(which)
-    allowed, reason = [], ""
-    try:
-        start = engine.compile(schema)
-        for text in TEXTS[schema]:
-            try:
-                route(start, vocabulary, text)
-                allowed.append(text)
-            except NotAllowed as error:
-                reason = f"it allows none of the texts: {error}"
-    except Refused as refusal:
-        reason = f"it refuses the schema: {refusal}"
-    if not allowed:
-        raise _NotJudged(reason)
-    how = Thoroughness(positions=4, tokens=400) if vocabulary.size > 2000 else SUITE
-    leaks = bool(getattr(engine, "bytes_differ_on_purpose", False))
-    check_adapter(engine, vocabulary, {schema: allowed}, how, special_is_text=leaks)
-    return f"{len(allowed)} of {len(TEXTS[schema])} texts, to the end"
+def _texts(schema: str, host: EngineHost) -> str:
+    """Hold the adapter to all rules along texts of a schema."""
+    texts = TEXTS[schema]
+    about = host.begin(schema, [(text.encode(), {}) for text in texts], schema, adapter=True)
+    if not about["finished"]:
+        raise NotBegun("it allows none of the texts to its end")
+    for rule in RULES:
+        result = host.result(schema, rule)
+        check_result(rule, result)
+        if result.ended:
+            kind = ContractBroken if result.crashed else NotBegun
+            raise kind(f"{rule}: {result.ended}")
+    return f"{about['finished']} of {len(texts)} texts, to the end"
 
 
-def _ends(service: VerificationService) -> str:
+def _ends(host: EngineHost) -> str:
     for schema in TEXTS:
-        with contextlib.suppress(_NotJudged):
-            return _texts(_TWO_ENDS, schema, service)
-    raise _NotJudged("it allows no text of the suite")
+        with contextlib.suppress(NotBegun):
+            return _texts(schema, host)
+    raise NotBegun("it allows no text of the suite")
 
 
-def _refusal(service: VerificationService) -> str:
-    engine, _ = service.on(_SMALL)
+def _refusal(host: EngineHost) -> str:
     try:
-        engine.compile(_UNKNOWN)
-    except Refused as refusal:
-        if not str(refusal).strip():
+        host.begin(_UNKNOWN)
+    except NotBegun as refusal:
+        if refusal.ended is not None:
+            raise
+        if not (words := str(refusal).removeprefix(REFUSES).strip()):
             raise ContractBroken("it refuses without a word") from refusal
-        return str(refusal)
+        return words
     return f"it compiles {_UNKNOWN}"
 
 
-Check = Callable[[VerificationService], str]
-
-_AGREE = "mask, consume, clone and follow agree on "
-
-
-def _agreeing(which: str, where: str = "") -> dict[str, Check]:
-    return {
-        f"{_AGREE}{name}{where}": partial(_texts, which, one) for name, (one, _) in _SUITE.items()
-    }
-
-
-CHECKS: dict[str, Check] = {
-    "it compiles, masks, consumes, refuses and ends on a trifle": _trifle,
-    "it says which engine it is": _identity,
-    "it holds the bytes of a small vocabulary": partial(_bytes, _SMALL),
-    **_agreeing(_SMALL),
-    "several ends mean the same": _ends,
-    "it refuses in words": _refusal,
-    "it holds the bytes of the given vocabulary": partial(_bytes, _GIVEN),
-    **_agreeing(_GIVEN, ", with the given vocabulary"),
+_AGREEING: Mapping[str, Check] = {
+    f"{_AGREE}{name}": partial(_texts, schema) for name, (schema, _) in _SUITE.items()
 }
-"""What is checked, in this order."""
+_ON_SMALL: Mapping[str, Check] = {
+    "it compiles, masks, consumes, refuses and ends on a trifle": _drives,
+    "it says which engine it is": _identity,
+    "it holds the bytes of a small vocabulary": _bytes,
+    **_AGREEING,
+    "it refuses in words": _refusal,
+}
+_ON_TWO_ENDS: Mapping[str, Check] = {"several ends mean the same": _ends}
+_ON_GIVEN: Mapping[str, Check] = {
+    "it holds the bytes of the given vocabulary": _bytes,
+    **{f"{name}, with the given vocabulary": check for name, check in _AGREEING.items()},
+}
 
 
 def verify(
@@ -276,32 +200,32 @@ def verify(
     """Hold an adapter to the contract; what becomes of each check, as it becomes known.
 
     Where the first fails, the others would say no more. Beside the small vocabularies of the suite
-    `vocabulary` is tried; each check has so many seconds of processor time and bytes of memory.
+    `vocabulary` is tried; each rule has so many seconds of processor time, the process so many
+    bytes of memory.
     """
-    service = "harness.protocol_checks.adapters:VerificationService"
-    host = Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory))
-    with saved_vocabulary(vocabulary) as file, contextlib.closing(host):
-        about = {"engine": spec.reference, "options": dict(spec.options), "version": spec.version}
-        about["vocabulary"] = str(file)
-        written = False
-        for number, name in enumerate(CHECKS):
-            finding = Finding(name, *_asked(host, name, about, seconds))
-            yield finding
-            written |= finding.outcome == KEPT and name.startswith(_AGREE)
-            if finding.outcome == BROKEN and not number:
-                return
-        if not written:
-            yield Finding("it writes any text of the suite", BROKEN, "none is allowed to its end")
+    written = False
+    for on, checks in (
+        (hostile_vocabulary(1), _ON_SMALL),
+        (hostile_vocabulary(2), _ON_TWO_ENDS),
+        (vocabulary, _ON_GIVEN),
+    ):
+        how = replace(SUITE, samples=0, positions=4 if on.size > 2000 else SUITE.positions)
+        with hosted(spec, Settings(on, how, seconds, memory)) as host:
+            for name, check in checks.items():
+                finding = Finding(name, *_outcome(check, host))
+                yield finding
+                written |= finding.outcome == KEPT and name.startswith(_AGREE)
+                if finding.outcome == BROKEN and check is _drives:
+                    return
+    if not written:
+        yield Finding("it writes any text of the suite", BROKEN, "none is allowed to its end")
 
 
-def _asked(host: Host, name: str, about: dict[str, Any], seconds: float) -> tuple[str, str]:
-    fresh = not host.running
-    if fresh and (ended := host.start()) is not None:
-        return BROKEN, f"its process {ended.message}"
-    match host.request({"check": name, **(about if fresh else {})}, limit=seconds):
-        case wire.Message(head):
-            return head["outcome"], head["words"]
-        case TimedOut():
-            return OPEN, f"not done within {seconds:g} s of processor time"
-        case ended:
-            return BROKEN, f"its process {ended.message}"
+def _outcome(check: Check, host: EngineHost) -> tuple[str, str]:
+    try:
+        return KEPT, check(host)
+    except ContractBroken as error:
+        return BROKEN, str(error)
+    except NotBegun as error:
+        is_open = error.ended is None or isinstance(error.ended, TimedOut)
+        return OPEN if is_open else BROKEN, str(error)

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Refused, ServingEngine, library_of
-from harness.protocol_checks.places import Thoroughness, places_of, routes_of
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.smoke import opened
+from harness.protocol_checks.smoke import check_bytes, check_identity, opened
 from harness.protocol_checks.trial import (
     RuleResult,
     Subject,
+    Thoroughness,
     Tokens,
     Violation,
     hold,
     judged,
+    places_of,
     read_result,
+    routes_of,
     text_of,
 )
 from harness.workers import wire
@@ -43,8 +45,12 @@ REFERENCES = 2
 """Valid instances of a case that are led along."""
 _SLOW = {"whole": 0, "tokens": 100}
 """How much is tried where a mask takes milliseconds and more."""
+REFUSES = "it refuses the schema: "
 _ROOM = 1 << 20
 """Bytes of a bookmark."""
+
+Reference = tuple[bytes, Mapping[int, int]]
+"""A text, and the token with which a model would go on, by offset."""
 
 
 class Bookmark:
@@ -84,48 +90,54 @@ class CheckService:
     """One engine and the case that was opened last, in the engine's host."""
 
     def handle(self, message: wire.Message) -> wire.Message:
-        """Answer one request, by its ``command``."""
-        head = message.head
-        answer: dict[str, Any] = getattr(self, f"_{head['command']}")(head)
-        return wire.Message(answer)
+        asked = dict(message.head)
+        return wire.Message(getattr(self, f"_{asked.pop('command')}")(**asked))
 
-    def _open(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        self._vocabulary = Vocabulary.load(head["vocabulary"])
-        self._bookmark = Bookmark(Path(head["bookmark"]))
-        self._engine: Any = opened(load(head["engine"]), self._vocabulary, head["options"])
+    def _open(self, engine: str, options: Any, vocabulary: str, bookmark: str) -> dict[str, Any]:
+        self._vocabulary = Vocabulary.load(vocabulary)
+        self._bookmark = Bookmark(Path(bookmark))
+        self._engine: Any = opened(load(engine), self._vocabulary, options)
         return {"version": self._engine.info.version}
 
-    def _case(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        """Compile a schema twice, as the adapter's and as the library's, and find the routes."""
-        engine, schema, vocabulary = self._engine, head["schema"], self._vocabulary
+    def _identity(self, version: str | None) -> dict[str, Any]:
+        return {"words": check_identity(self._engine, version)}
+
+    def _bytes(self) -> dict[str, Any]:
+        return {"words": check_bytes(self._engine, self._vocabulary)}
+
+    def _case(
+        self, schema: str, references: Sequence[Any], key: str, how: Any, *, adapter: bool = False
+    ) -> dict[str, Any]:
+        """Compile a schema for the adapter and for the library, and find the routes."""
+        engine, vocabulary = self._engine, self._vocabulary
         try:
             start = engine.compile(schema)
-            serves = isinstance(engine, ServingEngine)
-            library = (
-                engine.library(schema) if serves else library_of(start.clone, vocabulary.eos_ids)
-            )
+            if isinstance(engine, ServingEngine) and not adapter:
+                library = engine.library(schema)
+            else:
+                named = adapter and bool(getattr(engine, "bytes_differ_on_purpose", False))
+                library = library_of(start.clone, vocabulary.eos_ids, special_is_text=named)
         except Refused as refusal:
             return {"refused": str(refusal)[:2000]}
-        self._how = Thoroughness(**head["how"])
-        references = [
+        self._how = Thoroughness(**how)
+        texts = [
             (text.encode("latin-1"), {int(offset): token for offset, token in tokens.items()})
-            for text, tokens in head["references"]
+            for text, tokens in references
         ]
-        self._routes = routes_of(start, vocabulary, references, self._how, head["key"])
+        self._routes = routes_of(start, vocabulary, texts, self._how, key)
         self._subject = Subject(library, vocabulary, self._bookmark.put)
+        finished = sum(way[-1:] == (vocabulary.eos,) for way in self._routes)
         about = {"documented": dict(library.documented), "by_adapter": library.by_adapter}
-        return {"refused": None, **about}
+        return {"refused": None, "finished": finished, **about}
 
-    def _rule(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        key = f"{head['key']}/{head['rule']}"
-        places = places_of(self._routes, self._vocabulary, self._how, key)
-        return asdict(hold(RULES[head["rule"]], self._subject, places))
+    def _rule(self, key: str, rule: str) -> dict[str, Any]:
+        places = places_of(self._routes, self._vocabulary, self._how, f"{key}/{rule}")
+        return asdict(hold(RULES[rule], self._subject, places))
 
-    def _trial(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        consumed = tuple(head["consumed"])
-        tokens = None if head["tokens"] is None else tuple(head["tokens"])
+    def _trial(self, rule: str, consumed: Any, tokens: Any) -> dict[str, Any]:
+        consumed, tokens = tuple(consumed), None if tokens is None else tuple(tokens)
         reached = self._subject.reaches(consumed)
-        complaint = judged(RULES[head["rule"]], self._subject, consumed, tokens)
+        complaint = judged(RULES[rule], self._subject, consumed, tokens)
         return {"complaint": complaint, "reached": reached}
 
 
@@ -161,7 +173,11 @@ class CaseResult:
 
 
 class NotBegun(LookupError):
-    """Nothing can be asked: why."""
+    """Nothing can be asked: why, and what ended it, if anything did."""
+
+    def __init__(self, reason: str, ended: Ended | None = None) -> None:
+        super().__init__(reason)
+        self.ended = ended
 
 
 class EngineHost:
@@ -180,39 +196,61 @@ class EngineHost:
         self._host = Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory))
         self.close = self._host.close
 
-    def begin(self, schema: str, references: Sequence[Any], key: str, **limits: int) -> Any:
+    def open(self) -> None:
+        """Start the process where it is down, and open the engine; raises `NotBegun`."""
+        if self._host.running:
+            return
+        if (ended := self._host.start()) is not None:
+            raise NotBegun(self._words(ended), ended)
+        options = dict(self.spec.options)
+        answer = self._request("open", engine=self.spec.reference, options=options, **self._files)
+        if not isinstance(answer, wire.Message):
+            self._host.stop()
+            raise NotBegun(answer.message, answer)
+        self.version = answer.head["version"]
+
+    def begin(
+        self,
+        schema: str,
+        references: Sequence[Reference] = (),
+        key: str = "",
+        *,
+        adapter: bool = False,
+        **limits: int,
+    ) -> Any:
         """Have a schema compiled; what the service says of it. Raises `NotBegun`.
 
-        `limits` change the settings' `Thoroughness`.
+        An `adapter` is asked itself; `limits` change the settings' `Thoroughness`.
         """
-        slow = _SLOW if self.spec.slow_masks else {}
-        how = asdict(replace(self._settings.how, **slow, **limits))
-        return self._begin({"schema": schema, "references": references, "key": key, "how": how})
+        how = replace(self._settings.how, **(_SLOW if self.spec.slow_masks else {}), **limits)
+        texts = [(text.decode("latin-1"), tokens) for text, tokens in references]
+        request = {"schema": schema, "references": texts, "key": key, "adapter": adapter}
+        return self._begin({**request, "how": asdict(how)})
 
     def _begin(self, request: dict[str, Any]) -> Any:
         self._case = None
-        self._open()
+        self.open()
         answer = self._request("case", **request)
         if not isinstance(answer, wire.Message):
-            raise NotBegun(f"its process {answer.message}")
+            raise NotBegun(self._words(answer), answer)
         if answer.head["refused"] is not None:
-            raise NotBegun(f"it refuses the schema: {answer.head['refused']}")
+            raise NotBegun(f"{REFUSES}{answer.head['refused']}")
         self._case = request
         return answer.head
 
-    def result(self, case: Case, rule: str) -> RuleResult:
+    def result(self, key: str, rule: str) -> RuleResult:
         """Hold a rule against the case that was begun. Raises `NotBegun`."""
-        answer = self._ask("rule", rule=rule, key=case.id)
+        answer = self._ask("rule", rule=rule, key=key)
         if isinstance(answer, wire.Message):
             return read_result(answer.head)
-        ended = f"its process {answer.message}"
-        marked = self._bookmark.read()
-        if not isinstance(answer, Crashed) or marked is None:
-            return RuleResult(ended=ended, crashed=isinstance(answer, Crashed))
-        try:
+        ended, crashed, marked = self._words(answer), isinstance(answer, Crashed), None
+        if crashed:
+            marked = self._bookmark.read()
+        if marked is None:
+            return RuleResult(ended=ended, crashed=crashed)
+        again = False
+        with contextlib.suppress(LookupError):
             again = self._retry(rule, *marked) == ended
-        except LookupError:
-            again = False
         text = text_of(self._settings.vocabulary, marked[0])
         return RuleResult(
             ended=ended, crashed=True, violated=[Violation(*marked, ended, again, text)]
@@ -229,13 +267,21 @@ class EngineHost:
     def _retry(self, rule: str, consumed: Tokens, tokens: Tokens | None) -> str | None:
         answer = self._ask("trial", rule=rule, consumed=consumed, tokens=tokens)
         if isinstance(answer, Crashed):
-            return f"its process {answer.message}"
+            return self._words(answer)
         if not isinstance(answer, wire.Message):
-            raise LookupError(f"its process {answer.message}")
+            raise LookupError(self._words(answer))
         if not answer.head["reached"]:
             raise LookupError("it does not consume the tokens before")
         complaint: str | None = answer.head["complaint"]
         return complaint
+
+    def ask(self, command: str, **request: Any) -> str:
+        """What the engine says of itself, in words. Raises `NotBegun`."""
+        self.open()
+        answer = self._request(command, **request)
+        if not isinstance(answer, wire.Message):
+            raise NotBegun(self._words(answer), answer)
+        return str(answer.head["words"])
 
     def _ask(self, command: str, **request: Any) -> wire.Message | Ended:
         """Ask about the case that was begun; a process that has ended is started again."""
@@ -245,26 +291,16 @@ class EngineHost:
             self._begin(self._case)
         return self._request(command, **request)
 
-    def _open(self) -> None:
-        if self._host.running:
-            return
-        if (ended := self._host.start()) is not None:
-            raise NotBegun(f"its process {ended.message}")
-        options = dict(self.spec.options)
-        answer = self._request("open", engine=self.spec.reference, options=options, **self._files)
-        if not isinstance(answer, wire.Message):
-            self._host.stop()
-            raise NotBegun(answer.message)
-        self.version = answer.head["version"]
-
     def _request(self, command: str, **request: Any) -> wire.Message | Ended:
         self._bookmark.clear()
         return self._host.request({"command": command, **request}, limit=self._settings.seconds)
 
+    def _words(self, ended: Ended) -> str:
+        return f"{'it raises' if self._host.running else 'its process'} {ended.message}"
+
 
 @contextlib.contextmanager
 def hosted(spec: EngineSpec, settings: Settings) -> Iterator[EngineHost]:
-    """An engine that can be tried."""
     with (
         saved_vocabulary(settings.vocabulary) as file,
         memory_file() as bookmark,
@@ -278,20 +314,17 @@ def run_checks(spec: EngineSpec, cases: Iterable[Case], settings: Settings) -> I
     from harness.inputs.canonical_tokens import Canonical  # not there in hosts' interpreters
 
     canonical = Canonical.of(settings.vocabulary)
-
-    def reference(text: bytes) -> tuple[str, dict[int, int]]:
-        return text.decode("latin-1"), {} if canonical is None else canonical.starts(text)
-
     with hosted(spec, settings) as host:
         for case in cases:
             rules: dict[str, RuleResult] = {}
             about: Mapping[str, Any] = {"documented": {}, "by_adapter": False}
             reason = ""
+            texts = [one.text for one in case.valid[:REFERENCES]]
+            references = [(text, canonical.starts(text) if canonical else {}) for text in texts]
             try:
-                references = [reference(one.text) for one in case.valid[:REFERENCES]]
                 about = host.begin(case.schema, references, case.id)
                 for rule in RULES:
-                    rules[rule] = host.result(case, rule)
+                    rules[rule] = host.result(case.id, rule)
             except NotBegun as error:
                 reason = str(error)
             known = {rule: words for rule, words in about["documented"].items() if rule in rules}

@@ -61,13 +61,11 @@ class RuleCount:
 
     @cached_property
     def smallest(self) -> tuple[CaseResult, Violation] | None:
-        """The smallest violation and where it is."""
         every = [(case, one) for case, result in self.results for one in result.violated]
         return min(every, key=lambda one: one[1].size, default=None)
 
     @property
     def shown(self) -> str:
-        """The outcome with its counts."""
         outcome, words, checks = (self.counts[name] for name in ("outcome", "words", "checks"))
         broken = f"({self.counts['broken']:,} of {checks:,})"
         if outcome == "crashed":
@@ -80,7 +78,6 @@ class RuleCount:
         return f"{outcome}: {words}" if words else str(outcome)
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs, with the smallest violation."""
         found = self.smallest and {"case": self.smallest[0].case, **vars(self.smallest[1])}
         return self.counts | ({"smallest": found} if found else {})
 
@@ -122,7 +119,6 @@ class Summary:
             yield replace(case, rules={count.rule: result}, not_begun="")
 
     def as_json(self) -> dict[str, Any]:
-        """All of it for programs."""
         engines = {engine: {**about, "rules": {}} for engine, about in self.engines.items()}
         for (engine, rule), count in self.counts.items():
             engines[engine]["rules"][rule] = count.as_json()
@@ -198,7 +194,6 @@ def read_results(path: Path) -> tuple[ResultsHead, list[CaseResult]]:
 
 
 def write_results(path: Path, head: ResultsHead, results: Iterable[CaseResult]) -> None:
-    """Write a whole file."""
     lines = (json.dumps(one, ensure_ascii=False) for one in (asdict(head), *map(asdict, results)))
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 

@@ -15,10 +15,9 @@ from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Engine, Matcher, Refused, library_of
-from harness.protocol_checks.places import along
+from harness.protocol import Engine, Matcher, Refused, complete_options, library_of
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.trial import Subject, TrialPlace, hold
+from harness.protocol_checks.trial import RuleResult, Subject, TrialPlace, along, hold
 
 CANNOT_DRIVE = "this adapter cannot drive"
 
@@ -75,6 +74,34 @@ def known_bytes(engine: Engine, vocabulary: Vocabulary) -> tuple[dict[int, bytes
     return known, [token for token, text in known.items() if text != vocabulary.tokens[token]]
 
 
+def check_bytes(engine: Any, vocabulary: Vocabulary) -> str:
+    """The library holds the bytes of the vocabulary; about how many tokens it could be asked."""
+    known, wrong = known_bytes(engine, vocabulary)
+    words = f"asked about {len(known):,} of {len(vocabulary.ordinary):,} ordinary tokens"
+    if wrong and not getattr(engine, "bytes_differ_on_purpose", False):
+        first = f"{wrong[0]}: {known[wrong[0]]!r} in place of {vocabulary.tokens[wrong[0]]!r}"
+        raise ContractBroken(f"{words}: {len(wrong):,} have other bytes, as {first}")
+    return f"{words}; {len(wrong):,} have other bytes on purpose" if wrong else words
+
+
+def check_identity(engine: Engine, version: str | None = None) -> str:
+    """The engine says which it is: distribution, exact version, all options; what it says.
+
+    A server is no distribution: its version is its release, its options are those of its backends.
+    """
+    kind: Any = type(engine)
+    info = engine.info
+    if version not in (None, info.version):
+        raise ContractBroken(f"is {info.version}, not {version}")
+    driven = info.packages.get(kind.DISTRIBUTION)
+    if kind.DISTRIBUTION and driven != info.version:
+        raise ContractBroken(f"is {info.version}, its distribution {driven}")
+    known = list(complete_options(kind.OPTIONS, {}))
+    if kind.DISTRIBUTION and list(info.options) != known:
+        raise ContractBroken(f"has options {list(info.options)}, not {known}")
+    return f"{info.name} {info.version}"
+
+
 def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     """Hold some rules at the start and at the end of a text, as far as it is allowed."""
     # a vocabulary's own index of starts takes a quarter of a second to be made
@@ -94,13 +121,17 @@ def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
 
 
 def check_rules(subject: Subject, places: Sequence[TrialPlace], names: Iterable[str]) -> None:
-    """Raise `ContractBroken` where a rule is broken, or cannot be judged for an exception."""
+    """Hold rules at places; raises as `check_result`."""
     for name in names:
-        result = hold(RULES[name], subject, places)
-        for one in result.violated:
-            raise ContractBroken(f"{name}: after {one.written!r}, {one.complaint}")
-        if result.failed:
-            raise ContractBroken(f"{name}: it raises {result.words}")
+        check_result(name, hold(RULES[name], subject, places))
+
+
+def check_result(name: str, result: RuleResult) -> None:
+    """Raise `ContractBroken` where a rule is broken, or cannot be judged for an exception."""
+    for one in result.violated:
+        raise ContractBroken(f"{name}: after {one.written!r}, {one.complaint}")
+    if result.failed:
+        raise ContractBroken(f"{name}: it raises {result.words}")
 
 
 @contextlib.contextmanager

@@ -30,9 +30,9 @@ from harness.validators.format_rules import format_rule
 from harness.validators.judge import VERDICTS, Ruling, Unjudgeable
 from harness.verdict_kinds import REJECTIONS, SPELLING
 from harness.workers import wire
-from harness.workers.commands import A, Request
 from harness.workers.outcomes import Compiled, Failure
 from harness.workers.temporary_directories import saved_vocabulary
+from harness.workers.wire import A, Request
 
 _PATIENCE = 10
 """How many times the time that an answer may take in the run it may take in a replay."""

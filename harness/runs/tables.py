@@ -22,7 +22,7 @@ such verdict.
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
 this byte: `refused_at` is how many bytes of the token go before it (the token's length where the
 engine refuses only the token as a whole, -1 where it was not asked). Where the mask holds one token
-alone, the byte is the first that differs from what is forced (`harness.engines.refused_byte`).
+alone, the byte is the first that differs from what is forced (`harness.engines.text_probe`).
 `offset` is the same for instances and samples: how many bytes of the text go before the one that is
 refused, or with which what is accepted became invalid (-1 where that is not known).
 

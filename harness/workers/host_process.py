@@ -27,8 +27,7 @@ _OUT_OF_REACH = 1 << 14
 class Service(Protocol):
     """What a host does; one instance for the life of the process."""
 
-    def handle(self, message: Message) -> Message:
-        """The answer to one message."""
+    def handle(self, message: Message) -> Message: ...
 
 
 def load(reference: str) -> Any:

@@ -26,8 +26,8 @@ from typing import IO
 
 from harness.workers import wire
 from harness.workers.lineage import end_all, marked
-from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
+from harness.workers.wire import MaskBuffer, size_of
 
 WALL_FACTOR = 4
 """A request may take this many times its processor-time limit in wall time: an engine may sleep."""
@@ -102,7 +102,6 @@ class Host:
 
     @property
     def running(self) -> bool:
-        """Whether there is a process that can be asked."""
         return self._process is not None and self.ended is None
 
     def start(self) -> Ended | None:
@@ -178,7 +177,6 @@ class Host:
         limit: float = 60.0,
         meanwhile: Callable[[], None] | None = None,
     ) -> wire.Message | Ended:
-        """Ask and wait for the answer."""
         self.submit(head, arrays or {}, limit)
         return self.answer(meanwhile)
 
@@ -212,14 +210,12 @@ class Host:
         return text
 
     def stop(self) -> None:
-        """End the process and wait for it."""
         if self._process is not None:
             self._kill()
             self._close_channel()
             self._process = None
 
     def close(self) -> None:
-        """End the process and give back the shared memory and the output file."""
         self.stop()
         self._output.close()
         self._memory_file.close()
@@ -314,7 +310,6 @@ class Host:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _post_mortem(self) -> Ended:
-        """Why the process is gone."""
         assert self._process is not None
         try:
             code = self._process.wait(timeout=5)
@@ -352,7 +347,6 @@ class Host:
         return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS if len(fields) > 12 else 0.0
 
     def _stat(self) -> list[str]:
-        """The process's state and what follows in /proc/PID/stat."""
         return self._proc("stat").rpartition(")")[2].split()
 
     def _proc(self, name: str) -> str:

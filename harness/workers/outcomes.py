@@ -98,7 +98,6 @@ class AdapterFault:
 
     @property
     def message(self) -> str:
-        """In words, with the evidence."""
         return f"{ADAPTER_FAULTS[self.status]}: {self.detail}"
 
 

@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.classification.departures import (
-    ENGINES,
-    load_catalogue,
-    load_warnings,
-    read_warnings,
-)
+from harness.classification.departures import ENGINES, load_catalogue, load_warnings, read_warnings
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import parse_specs
 from harness.errors import InputError

@@ -11,8 +11,8 @@ from harness.comparison.walk import WalkKey
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import allows
 from harness.runs.tables import SCHEMAS
-from harness.workers.mask_buffer import SLOTS
 from harness.workers.outcomes import Crashed
+from harness.workers.wire import SLOTS
 from tests.inprocess import UNCAPPED, InProcessPanel, case, make_run, study
 from tests.miniatures import (
     AcceptsExtra,

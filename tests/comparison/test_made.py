@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.comparison.generated_instances import Made, make
-from harness.schemas.values import ValueMaker
+from harness.schemas.values import Values
 from harness.validators.service import ValidatorService
 from harness.workers.outcomes import Crashed
 from tests.comparison.test_instances import BYTES
@@ -229,7 +229,7 @@ def fed(schema):
 
 class TestWalksAlongSamples:
     def rows(self, monkeypatch, **rules):
-        monkeypatch.setattr(ValueMaker, "values", lambda _: [])
+        monkeypatch.setattr(Values, "values", lambda _: [])
         one = case({"enum": [12], "x-extra": ["120"]})
         return run_case(ENGINES, one, BYTES, replace(MAKING, **rules))
 

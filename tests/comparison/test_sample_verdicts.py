@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import LIMIT, Preferences
-from harness.completion.text_alterations import Base, NamedPlace, alterations, by_name
-from harness.completion.text_writer import TEMPERAMENTS, TextWriter
+from harness.completion.text_alterations import alterations, splices_of
+from harness.completion.text_writer import TEMPERAMENTS, TextWriter, by_name, member_of
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, advance
 from harness.jsontext.partial import Cursor, feed
@@ -172,9 +172,9 @@ class TestAlterations:
     )
     def test_of_any_text_are_json_where_no_string_or_number_is_edited(self, value):
         text = json.dumps(value).encode()
-        for manner in (Base.dropped, Base.repeated, Base.replaced, Base.added):
-            some = islice(manner(Base(text), {b'""': [b"1", b'"a"']}), 200)
-            for (end, other, start), _ in some:
+        for manner in ("dropped", "repeated", "replaced", "added"):
+            some = islice(splices_of(text, manner, {b'""': [b"1", b'"a"']}), 200)
+            for end, other, start, _ in some:
                 assert advance(START, text[:end] + other + text[start:]) is not None
 
     def test_depend_on_the_key(self):
@@ -193,7 +193,7 @@ class TestAlterations:
         ]:
             here = feed(here, text)
             assert here is not None
-            assert NamedPlace.of(here).name == name
+            assert member_of(here) == name
 
 
 def test_texts_are_written_in_several_manners():

@@ -8,9 +8,16 @@ from collections import Counter
 import pytest
 
 from harness.comparison.text_feeding import SLOW_TOKENS
-from harness.conformance.cells import case_line, cells, instances
-from harness.conformance.keywords import Fragment, fragments, keyword_of
-from harness.conformance.places import FORMAT_PLACES, PLACES
+from harness.conformance.cells import (
+    FORMAT_PLACES,
+    PLACES,
+    Fragment,
+    case_line,
+    cells,
+    fragments,
+    instances,
+    keyword_of,
+)
 from harness.inputs.case_selection import open_cases
 from harness.inputs.cases import Instance
 from harness.validators.drafts import _all_keywords

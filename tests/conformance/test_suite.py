@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from harness.comparison.text_feeding import SLOW_TOKENS
-from harness.conformance.suite import suite_cases
+from harness.conformance.work import suite_cases
 from harness.errors import InputError, UsageError
 
 GROUP = {

@@ -37,12 +37,11 @@ from harness.protocol_checks.adapters import (
     OBJECT,
     TEXTS,
     check_adapter,
-    check_identity,
     check_refusal,
     verify,
 )
-from harness.protocol_checks.places import Thoroughness
-from harness.protocol_checks.smoke import known_bytes
+from harness.protocol_checks.smoke import check_identity, known_bytes
+from harness.protocol_checks.trial import Thoroughness
 from tests.inprocess import mask_of
 
 pytestmark = pytest.mark.engines

@@ -152,11 +152,18 @@ class TestTree:
         assert "tree cannot be installed: " in message
         assert "there is no compiler here" in message
 
-    def test_one_of_another_library(self, toy, tree):
+    def test_one_of_another_library(self, toy, tree, dist):
         wheel(tree / "made", "toy-base", "1.0")
         assert "tree is a build of toy-base (its adapter drives toy-engine)" in refusal(
             toy("@./tree")
         )
+        path = wheel(dist, "toy-base", "1.0")
+        assert f"{path} is a build of toy-base" in refusal(toy(f"@{path}"))
+
+    def test_what_uv_cannot_build(self, toy, dist):
+        assert "pyproject.toml" in refusal(toy("@./dist"))
+        Path(dist, "engine.whl").write_text("")
+        assert "engine.whl cannot be installed: " in refusal(toy("@dist/engine.whl"))
 
 
 # An interpreter
@@ -193,17 +200,12 @@ class TestInterpreter:
     [
         ("toy.whl", "a path has a slash: @./toy.whl"),
         ("dist/none.whl", "there is no ./dist/none.whl (a path is taken from where you are)"),
-        ("dist/toy_base-1.0-py3-none-any.whl", "is a build of toy-base"),
-        ("dist/engine.whl", "engine.whl is not the name of a wheel (keep the name"),
-        ("./dist", "no source tree that can be built: it has no pyproject.toml and no setup.py"),
         ("dist/notes.txt", "./dist/notes.txt is no wheel, no directory and no interpreter"),
         ("~nobody-of-this-name/x.whl", "there is no ~nobody-of-this-name/x.whl"),
     ],
 )
 def test_what_is_no_build_is_told_in_one_line(toy, dist, path, words):
-    wheel(dist, "toy-base", "1.0")
-    for name in ("engine.whl", "notes.txt"):
-        Path(dist, name).write_text("")
+    Path(dist, "notes.txt").write_text("")
     assert words in refusal(toy(f"@{path}"))
 
 

@@ -25,7 +25,7 @@ from harness.protocol_checks.adapters import (
     check_adapter,
     check_refusal,
 )
-from harness.protocol_checks.places import Thoroughness
+from harness.protocol_checks.trial import Thoroughness
 
 pytestmark = pytest.mark.engines
 

@@ -13,9 +13,8 @@ from harness.protocol import complete_options
 from harness.protocol_checks.adapters import (
     NotAllowed,
     check_adapter,
-    check_identity,
 )
-from harness.protocol_checks.smoke import ContractBroken, known_bytes
+from harness.protocol_checks.smoke import ContractBroken, check_identity, known_bytes
 from tests import miniatures
 
 VOCABULARY = byte_vocabulary([b"red", b'"red"', b", ", b"ab", b"xyz"], [b"<pad>"])

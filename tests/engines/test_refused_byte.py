@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from harness.engines.refused_byte import UNKNOWN, RefusedByte, forced_token
+from harness.engines.text_probe import UNKNOWN, RefusedByte, forced_token
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import follow_by_mask
 from tests import miniatures

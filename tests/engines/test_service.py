@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import ROLLOUT_OUTCOMES
-from harness.engines.refused_byte import NOT_FORCED
 from harness.engines.requests import (
     NO_CONTINUATION,
     TOKEN_REFUSED,
@@ -33,11 +32,12 @@ from harness.engines.requests import (
     Walk,
 )
 from harness.engines.service import EngineService
+from harness.engines.text_probe import NOT_FORCED
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import follow_by_mask, token_ids
 from harness.workers import wire
-from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import AdapterFault, Compiled, MaskViolation, Refusal
+from harness.workers.wire import MaskBuffer, size_of
 from tests import miniatures
 from tests.inprocess import default_options, travelled
 

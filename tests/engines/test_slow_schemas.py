@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.engines.panel import Limits, Panel
+from harness.engines.panel import Limits, Panel, SlowSchemas
 from harness.engines.requests import Opened
-from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers import hosts
 from harness.workers.outcomes import Compiled, TimedOut

@@ -230,9 +230,6 @@ class TestLists:
     def test_commas_separate_specs_outside_of_brackets(self, text, specs):
         assert split_specs(text) == specs
 
-    def test_a_path_that_is_cut_at_its_comma_is_told(self):
-        refused(lambda: parse_specs([f"{MINE}@./a,b.whl"]), "'b.whl'", "has no comma")
-
     def test_keep_their_order_and_name_no_engine_twice(self):
         specs = parse_specs([f"{MINE}[depth=1],{MINE}", f"{MINE}[depth=2]"])
         assert [spec.name for spec in specs] == [f"{MINE}[depth=1]", MINE, f"{MINE}[depth=2]"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.execution import progress as module
-from harness.execution.case_news import CaseNews, case_news
-from harness.execution.lanes import CaseDone
+from harness.execution.lanes import CaseDone, CaseNews, case_news
 from harness.execution.progress import RunProgress
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.books import Book

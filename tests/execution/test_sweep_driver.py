@@ -15,7 +15,7 @@ import pytest
 
 from harness import interrupts
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.sweep.driver import apart
+from harness.execution.sweep.lanes import apart
 from harness.workers.temporary_directories import temporary_directory
 from tests.command import is_gone, until
 
@@ -133,7 +133,7 @@ def test_it_ends_with_this_process(tmp_path):
     program = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
-        "from harness.execution.sweep.driver import apart\n"
+        "from harness.execution.sweep.lanes import apart\n"
         "def work():\n"
         "    print(os.getpid(), file=sys.stderr, flush=True)\n"
         "    time.sleep(60)\n"

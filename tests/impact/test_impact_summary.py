@@ -10,6 +10,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.samples import ShrunkVerdict
 from harness.cli.main import cli
 from harness.errors import UsageError
+from harness.impact import work
 from harness.impact.answers import Cost, ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.causes import read_causes, trace
 from harness.impact.items import open_task, sampled
@@ -211,3 +212,28 @@ def test_a_task_that_is_not_there_is_told_of():
         open_task("bfc", {})
     with pytest.raises(UsageError, match="cannot be loaded"):
         open_task("tests.impact.scripted:nothing", {})
+
+
+FUSSY = "tests.planted:Fussy"
+
+
+def load():
+    """A task of one item; `Fussy` forbids its answer."""
+    items = {"type": "integer"}
+    schema = {"type": "array", "items": items, "minItems": 1, "maxItems": 1}
+    return Wants(item(schema, [0]))
+
+
+@pytest.mark.processes
+@pytest.mark.engines
+def test_a_run_is_answered_traced_and_gone_on_with(tmp_path, monkeypatch):
+    model = ScriptedModel("[0]", second={"[": "1", "[1": "]"})
+    monkeypatch.setattr(work, "open_model", lambda *_: model)
+    request = work.ImpactRequest(f"{__name__}:load", {}, "any", [FUSSY], tmp_path / "run")
+    run = work.run_impact(request)
+    alone, engine = summarize(run)["engines"].values()
+    assert (alone["correct"], engine["correct"], engine["parsed"]) == (1, 0, 1)
+    assert engine["rulings"]["false_rejection"] == 1
+    assert engine["false_rejections"] == {"bug": 1}
+    assert engine["cost"]["mask"] > 0
+    assert summarize(work.run_impact(request)) == summarize(run)

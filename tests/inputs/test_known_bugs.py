@@ -11,7 +11,7 @@ import pytest
 
 from harness.comparison.generated_instances import make
 from harness.directories import data_path
-from harness.schemas.values import traits
+from harness.schemas.violations import traits
 from harness.validators.judge import VALID
 from harness.validators.validate import Validators
 from tests.inprocess import InProcessJudge

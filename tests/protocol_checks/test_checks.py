@@ -55,7 +55,10 @@ def begin(service, schema=SCHEMA):
 
 def test_an_engine_is_held_to_a_rule_along_references_and_samples(opened):
     service = opened(ServedEnumerator)
-    assert begin(service) == {"refused": None, "documented": {}, "by_adapter": False}
+    assert begin(service) == {"refused": None, "finished": 3} | {
+        "documented": {},
+        "by_adapter": False,
+    }
     for rule in RULES:
         result = read_result(asked(service, "rule", rule=rule, key="key"))
         assert not result.broken, result

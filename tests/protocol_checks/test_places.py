@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.protocol import complete_options
-from harness.protocol_checks.places import Thoroughness, places_of, routes_of
+from harness.protocol_checks.trial import Thoroughness, places_of, routes_of
 from tests.miniatures import Enumerator
 
 SCHEMA = '{"enum": ["ab", 12, [true]]}'

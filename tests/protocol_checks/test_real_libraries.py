@@ -6,9 +6,8 @@ import pytest
 
 from harness.engines.specs import parse_spec
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.protocol_checks.places import Thoroughness, places_of, routes_of
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.trial import Subject, hold
+from harness.protocol_checks.trial import Subject, Thoroughness, hold, places_of, routes_of
 from harness.workers.host_process import load
 
 SCHEMA = '{"type": "array", "items": {"enum": [12, "ab"]}, "maxItems": 2}'

@@ -10,9 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol_checks.places import Thoroughness, places_of
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.trial import Subject, hold, judged, read_result
+from harness.protocol_checks.trial import (
+    Subject,
+    Thoroughness,
+    hold,
+    judged,
+    places_of,
+    read_result,
+)
 from tests.served import FAULTS, Served, library_of_texts
 
 TEXTS = (b"1", b"12", b"123", b'"ab"', b'"abc"', b"[true, 2]")

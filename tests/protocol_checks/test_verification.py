@@ -2,109 +2,58 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import pytest
 
-from harness.engines.specs import EngineSpec
-from harness.protocol_checks.adapters import (
-    BROKEN,
-    CHECKS,
-    KEPT,
-    OPEN,
-    Finding,
-    VerificationService,
-    verify,
-)
-from harness.workers import wire
-from tests import miniatures
+from harness.engines.specs import parse_spec
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol_checks.adapters import BROKEN, KEPT, OPEN, verify
 from tests.command import maskcourt
-from tests.inprocess import default_options
 
 AGREE = "mask, consume, clone and follow agree on an enum"
-HONEST_CONSUME = miniatures.LanguageMatcher.consume
-
-
-@pytest.fixture
-def found(vocabulary_file):
-    """What becomes of a check of a miniature, in this process."""
-
-    def find(check: str, name: str = "Enumerator", version: str | None = None) -> Finding:
-        subject = {
-            "engine": f"tests.miniatures:{name}",
-            "options": default_options(getattr(miniatures, name)),
-            "version": version,
-            "vocabulary": str(vocabulary_file),
-        }
-        answer = VerificationService().handle(wire.Message({"check": check, **subject}))
-        return Finding(check, answer.head["outcome"], answer.head["words"])
-
-    return find
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_the_honest_miniature_breaks_nothing(found, check):
-    one = found(check)
-    knows_too_little = check.startswith(AGREE[:39]) and "an enum" not in check
-    assert one.outcome == (OPEN if knows_too_little else KEPT), one.words
-    assert one.words.startswith("it refuses the schema: ") == knows_too_little
-
-
-def taking_all(self, token):
-    return HONEST_CONSUME(self, token) or self.count > 0
-
-
-@pytest.mark.parametrize(
-    ("check", "method", "replacement", "said"),
-    [
-        (AGREE, "consume", taking_all, "is consumed"),
-        (AGREE, "follow", lambda self, tokens: len(tokens), "it validates 1, and consumes 0"),
-        ("it compiles, masks", "clone", lambda self: self, "this adapter cannot drive maskcourt"),
-    ],
-)
-def test_what_is_broken_is_said(found, monkeypatch, check, method, replacement, said):
-    (check, *_) = (one for one in CHECKS if one.startswith(check))
-    monkeypatch.setattr(miniatures.LanguageMatcher, method, replacement, raising=False)
-    one = found(check)
-    assert one.outcome == BROKEN
-    assert said in one.words
-
-
-def test_the_version_that_was_asked_for_is_the_one_that_is_driven(found):
-    assert found("it says which engine it is", version="0.0.1").outcome == BROKEN
-
-
-def test_bytes_of_another_vocabulary(found, monkeypatch):
-    monkeypatch.setattr(miniatures.Enumerator, "token_bytes", lambda self, ids: [b"?" for _ in ids])
-    one = found("it holds the bytes of the given vocabulary")
-    assert one.outcome == BROKEN
-    assert "b'?' in place of b'\\x00'" in one.words
-
-
-def test_anything_else_than_a_refusal_in_words(found, monkeypatch):
-    def compile_(self, schema):
-        if "$ref" in schema:
-            raise KeyError("nope")
-        return self.matcher({"enum": [True]})
-
-    monkeypatch.setattr(miniatures.Enumerator, "compile", compile_)
-    one = found("it refuses in words")
-    assert one.outcome == BROKEN
-    assert one.words.startswith("it raises KeyError: 'nope' (at test_verification.py:")
-
-
-@pytest.mark.processes
-def test_an_engine_that_refuses_all_cannot_be_judged(vocabulary):
-    options = default_options(miniatures.RefusesAll)
-    spec = EngineSpec("none", "tests.miniatures:RefusesAll", options)
-    *checks, last = verify(spec, vocabulary, 30.0, 4 << 30)
-    assert [one.check for one in checks] == list(CHECKS)
-    assert (last.outcome, last.words) == (BROKEN, "none is allowed to its end")
-
 
 PLANTED = """
 from tests import miniatures
+from tests.miniatures import LanguageMatcher
+
+HONEST_CONSUME = LanguageMatcher.consume
 
 
-class Planted(miniatures.Enumerator):
+class TakesAll(miniatures.Enumerator):
+    def compile(self, schema):
+        if "12" in schema:
+            LanguageMatcher.consume = lambda self, token: HONEST_CONSUME(self, token) or self.count
+        return super().compile(schema)
+
+
+class FollowsAll(miniatures.Enumerator):
+    def compile(self, schema):
+        if "12" in schema:
+            LanguageMatcher.follow = lambda self, tokens: len(tokens)
+        return super().compile(schema)
+
+
+class IsItsClone(miniatures.Enumerator):
+    def compile(self, schema):
+        LanguageMatcher.clone = lambda self: self
+        return super().compile(schema)
+
+
+class HasOtherBytes(miniatures.Enumerator):
+    def token_bytes(self, ids):
+        return [b"?" for _ in ids]
+
+
+class Fails(miniatures.Enumerator):
+    def compile(self, schema):
+        if "$ref" in schema:
+            raise KeyError("nope")
+        return super().compile(schema)
+
+
+class Dies(miniatures.Enumerator):
     def compile(self, schema):
         if "$ref" in schema:
             miniatures.crash()
@@ -112,16 +61,77 @@ class Planted(miniatures.Enumerator):
 """
 
 
+@pytest.fixture
+def found(tmp_path, monkeypatch):
+    """What becomes of each check of an adapter, in hosts."""
+    (tmp_path / "faulty_adapters.py").write_text(PLANTED)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "faulty_adapters", raising=False)
+
+    def find(name, **changed):
+        spec = replace(parse_spec(name), **changed)
+        return {one.check: one for one in verify(spec, byte_vocabulary(), 30.0, 4 << 30)}
+
+    return find
+
+
+@pytest.mark.processes
+def test_the_honest_miniature_breaks_nothing(found):
+    checks = found("tests.miniatures:Enumerator")
+    assert len(checks) == 16
+    for check, one in checks.items():
+        knows_too_little = check.startswith(AGREE[:39]) and "an enum" not in check
+        assert one.outcome == (OPEN if knows_too_little else KEPT), one
+        assert one.words.startswith("it refuses the schema: ") == knows_too_little
+
+
+def fits(label, check):
+    return label.startswith(check) and (check != AGREE or label == AGREE)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("name", "check", "words"),
+    [
+        ("TakesAll", AGREE, "is consumed"),
+        ("FollowsAll", AGREE, "is followed"),
+        ("IsItsClone", "it compiles, masks, consumes", "this adapter cannot drive maskcourt"),
+        ("HasOtherBytes", "it holds the bytes of the given", "b'?' in place of b'\\x00'"),
+        ("Fails", "it refuses in words", "it raises KeyError: 'nope'"),
+    ],
+)
+def test_what_is_broken_is_said(found, name, check, words):
+    (one,) = (one for label, one in found(f"faulty_adapters:{name}").items() if fits(label, check))
+    assert one.outcome == BROKEN
+    assert words in one.words
+
+
+@pytest.mark.processes
+def test_the_version_that_was_asked_for_is_the_one_that_is_driven(found):
+    checks = found("tests.miniatures:Enumerator", version="0.0.1")
+    assert checks["it says which engine it is"].outcome == BROKEN
+
+
+@pytest.mark.processes
+def test_an_engine_that_refuses_all_cannot_be_judged(found):
+    *checks, last = found("tests.miniatures:RefusesAll").values()
+    assert len(checks) == 16
+    assert (last.outcome, last.words) == (BROKEN, "none is allowed to its end")
+
+
 @pytest.mark.processes
 def test_a_process_that_dies_costs_one_check_and_the_exit_code_says_so(tmp_path, vocabulary):
-    (tmp_path / "planted.py").write_text(PLANTED)
+    (tmp_path / "faulty_adapters.py").write_text(PLANTED)
     vocabulary.save(tmp_path / "bytes")
-    told = ("engines", "verify", "planted:Planted", "--vocabulary", "bytes")
+    told = ("engines", "verify", "faulty_adapters:Dies", "--vocabulary", "bytes")
     done = maskcourt(*told, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     *lines, last = done.stdout.splitlines()
-    assert len(lines) == len(CHECKS)
+    assert len(lines) == 16
     (broken,) = (line for line in lines if line.startswith("broken"))
     assert broken.endswith("it refuses in words: its process died of SIGSEGV")
     assert f"kept        {AGREE}: 2 of 2 texts, to the end" in lines
-    assert last == "planted:Planted breaks the contract in 1 of 8 checks; 8 could not be judged"
+    assert (
+        last == "faulty_adapters:Dies breaks the contract in 1 of 8 checks; 8 could not be judged"
+    )

@@ -1,16 +1,18 @@
-"""What engines answer: miniatures that spell in a known way, and the installed engines."""
+"""The battery of spellings; what miniatures that spell in a known way, and installed engines, answer."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from functools import cache
 
 import pytest
 
-from harness.classification.departures import load_catalogue
+from harness.classification.departures import load_behaviours, load_catalogue
 from harness.engines.panel import Limits
-from harness.errors import UsageError
+from harness.errors import InputError, UsageError
+from harness.jsontext import strict_json
 from harness.spelling_profile import printing
 from harness.spelling_profile.asking import profile_of
 from harness.spelling_profile.printing import as_page, as_table, lines, visible
@@ -23,6 +25,7 @@ from harness.spelling_profile.profile import (
     load_battery,
     with_options,
 )
+from harness.validators.validate import Validators
 from tests import books
 from tests.command import maskcourt
 
@@ -184,10 +187,7 @@ class TestOptions:
 
     def test_only_what_can_be_said_makes_a_character_unwritable(self):
         rows = (ROWS[4], ROWS[5])
-        no, unclear = (
-            RowAnswer(AnswerKind.NO),
-            RowAnswer(AnswerKind.UNCLEAR, "why"),
-        )
+        no, unclear = (RowAnswer(AnswerKind.NO), RowAnswer(AnswerKind.UNCLEAR, "why"))
         one, two = engine("a", raw=no, escaped=no), engine("b", raw=no, escaped=unclear)
         profile = Profile(rows, (one, two))
         assert [profile.unwritable(each) for each in (one, two)] == [["é"], []]
@@ -252,10 +252,7 @@ class TestInstalledEngines:
     def test_a_server_answers_with_what_its_backend_declares(self):
         rows = [row for row in load_battery() if row.id in ("escapes/solidus", "escapes/letter")]
         (found,) = profile_of(["outlines-package[backend=llguidance]"], rows=rows).engines
-        assert [one.status for one in found.answers.values()] == [
-            AnswerKind.NO,
-            AnswerKind.NO,
-        ]
+        assert [one.status for one in found.answers.values()] == [AnswerKind.NO, AnswerKind.NO]
         assert found.answers["escapes/solidus"].declared
 
     def test_csv_has_a_line_a_row(self):
@@ -274,3 +271,71 @@ def test_bad_use_is_one_line_and_an_exit_code_of_2(options, says):
     done = maskcourt("spellings", *options)
     assert done.returncode == 2
     assert says in done.stderr.splitlines()[-1]
+
+
+BATTERY = load_battery()
+
+
+@cache
+def validators(schema):
+    return Validators(schema)
+
+
+@pytest.mark.parametrize("row", BATTERY, ids=lambda row: row.id)
+def test_both_validators_call_the_text_and_its_control_valid(row):
+    for text in (*row.texts, *row.controls):
+        assert validators(row.schema).judge(text.encode()).verdict == "valid"
+
+
+@pytest.mark.parametrize("row", [row for row in BATTERY if row.plain], ids=lambda row: row.id)
+def test_the_plain_text_is_another_spelling_of_the_same_value(row):
+    assert strict_json.parse(row.text) == strict_json.parse(row.plain)
+    assert row.text != row.plain
+
+
+def test_rows_without_a_plain_spelling_have_a_control_of_another_value():
+    others = [row for row in BATTERY if row.control]
+    assert others
+    for row in others:
+        assert not row.plain
+        assert strict_json.parse(row.text) != strict_json.parse(row.control)
+    assert {row.id for row in BATTERY if not row.controls} == {
+        "escapes/pattern-line-feed",
+        "escapes/pattern-quote",
+    }
+
+
+def test_the_battery_has_the_groups_and_asks_nothing_twice():
+    assert len(BATTERY) >= 70
+    assert list(dict.fromkeys(row.group for row in BATTERY)) == [
+        *("white space", "order of members", "escapes", "numbers", "characters")
+    ]
+    asked = [(row.schema, row.text, row.controls) for row in BATTERY]
+    assert len(set(asked)) == len(asked)
+
+
+def test_behaviours_are_of_the_list_and_characters_have_rows():
+    assert {row.behaviour for row in BATTERY} - {""} <= load_behaviours().keys()
+    characters = {row.character for row in BATTERY} - {""}
+    assert {"NUL", "U+007F", "U+2028", "quotation mark", "backslash"} <= characters
+    for row in BATTERY:
+        assert bool(row.character) == (row.group == "characters")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[row]]\nid = "x"\n', "row 1 of .*missing 4 required"),
+        ('[[rows]]\nid = "x"\n', "holds rows"),
+    ],
+)
+def test_a_bad_file_is_refused(text, message, tmp_path, monkeypatch):
+    (tmp_path / "spellings.toml").write_text(text)
+    monkeypatch.setenv("MASKCOURT_DATASETS", str(tmp_path))
+    with pytest.raises(InputError, match=message):
+        load_battery()
+
+
+def test_schemas_are_plain_json():
+    for row in BATTERY:
+        assert json.dumps(json.loads(row.schema), ensure_ascii=False) == row.schema

@@ -102,7 +102,6 @@ class Cluster:
             raise MaskcourtError(f"Ray's {name} on this machine ended", GO_ON)
 
     def nodes(self) -> dict[str, Node]:
-        """The nodes that are alive, by id."""
         nodes = {}
         for node in self.ray.nodes():
             if node["Alive"]:

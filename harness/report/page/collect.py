@@ -15,7 +15,7 @@ from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import COLUMNS
 from harness.analysis.stored import StoredRun
 from harness.analysis.tally import summarize
-from harness.bugs.listing import MEANINGS, Bug, BugList, known_bugs
+from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.errors import UsageError
@@ -30,7 +30,7 @@ from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
 from harness.spelling_profile.printing import stored_table
-from harness.verdict_kinds import CLASSES, COSTLY, KINDS
+from harness.verdict_kinds import CLASSES, COSTLY, KINDS, MEANINGS
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
 _REASONS: Final = 8

@@ -1,31 +1,26 @@
-"""Small values that are probably valid under a part of a schema.
+"""The variants of a schema: plain schemas, one for each way of choosing among its alternatives.
 
-A schema is looked at through its *variants*: plain schemas without references and without
-``allOf``, ``anyOf``, ``oneOf``, ``if`` or ``dependentSchemas``, one for each way of choosing
-among the alternatives, everything that applies merged. What comes out are hints: nothing here
-raises, work is bounded on any schema, and a hint may be wrong.
+They have no references and no ``allOf``, ``anyOf``, ``oneOf``, ``if``, ``dependentSchemas``: what
+applies is merged. Nothing here raises, work is bounded on any schema, and variants may be wrong.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import Any, Final
 
 from harness.jsontext.pointers import MISSING
-from harness.schemas.format_values import format_values
 from harness.schemas.formats import FORMAT_PATTERNS
 from harness.schemas.patterns import Pattern, pattern
 from harness.schemas.schema import (
     REFERENCES,
     Schema,
     child_schema,
-    count,
     listed,
     mapping,
-    needed,
     number,
     same,
     strings,
@@ -36,9 +31,6 @@ Variant = dict[str, Any]
 
 _MAX_VARIANTS = 16
 _MAX_DEPTH = 16
-_MAX_WORK = 1000
-_MAX_ADDED = 50
-_MAX_PADDING = 5000
 _APPLICATORS: Final = frozenset(
     (*REFERENCES, "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
 )
@@ -51,15 +43,13 @@ _HINTED_TYPES: Final = (
 _ANY_TYPE: Final = ("string", "integer", "null", "object", "array", "boolean")
 
 
-class ProbableValues(Schema):
-    """Values, names and subschemas for one root schema; answers are memoised."""
+class Variants(Schema):
+    """The variants of the parts of one root schema; answers are memoised."""
 
     def __init__(self, root: Any) -> None:
         super().__init__(root)
-        self._left = 0
         self._variants: dict[int, tuple[Any, tuple[Variant, ...]]] = {}
         self._children: dict[tuple[int, str | int], tuple[Any, Any]] = {}
-        self._examples: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
 
     def variants(self, schema: Any, depth: int = 0) -> tuple[Variant, ...]:
         """The variants of `schema`, likeliest first; at most 16, none where nothing is valid."""
@@ -114,117 +104,6 @@ class ProbableValues(Schema):
             found = found[: 2 * _MAX_VARIANTS]
         return found
 
-    def examples(self, schema: Any, limit: int = 4) -> list[Any]:
-        """Up to `limit` distinct values for `schema`, likeliest valid and smallest first."""
-        mark = (id(schema), limit)
-        known = self._examples.get(mark)
-        if known is None:
-            spare, self._left = self._left, _MAX_WORK  # what comes out depends on the schema alone
-            known = (schema, [])
-            with suppress(RecursionError):
-                known = (schema, self._make(schema, limit, 0))
-            self._left = spare
-            self._examples[mark] = known
-        return known[1]
-
-    def _make(self, schema: Any, limit: int, depth: int) -> list[Any]:
-        variants = self.variants(schema)[: 8 if depth < 2 else 4]
-        each = [self._of_variant(variant, limit, depth)[:limit] for variant in variants]
-        found = distinct(in_turn(each))[: 4 * limit]
-        found.sort(key=lambda value: not self.fits(schema, value))
-        return found[:limit]
-
-    def _of_variant(self, variant: Variant, limit: int, depth: int) -> list[Any]:
-        self._left -= 1
-        if "const" in variant:
-            return [variant["const"]]
-        if listed(variant.get("enum")):
-            fitting = (v for v in variant["enum"] if self.fits(variant, v))
-            return list(islice(fitting, limit)) or variant["enum"][:limit]
-        given = [variant["default"]] if "default" in variant else []
-        given += listed(variant.get("examples"))[:limit]
-        out = [value for value in given if self.fits(variant, value)]
-        for kind in probable_types(variant):
-            out += self._of_type(kind, variant, limit, depth)
-        return out[: 2 * limit]
-
-    def _of_type(self, kind: str, variant: Variant, limit: int, depth: int) -> list[Any]:
-        if kind == "object":
-            return [dict(self.missing(variant, {}, depth=depth + 1))]
-        if kind == "array":
-            return [self.more_items(variant, [], depth=depth + 1)]
-        if kind == "string":
-            return string_examples(variant)
-        if kind in ("integer", "number"):
-            return number_examples(variant, whole=kind == "integer")[:limit]
-        return [True, False] if kind == "boolean" else [None]
-
-    def value(self, schema: Any, depth: int) -> Any:
-        """One small value for `schema`, inside a value that is `depth` levels deep."""
-        if depth == 1:  # of what is asked for, and not of a value on the way: worth remembering
-            found = self.examples(schema, 1)
-        elif depth > _MAX_DEPTH or self._left <= 0:
-            return None
-        else:
-            found = self._make(schema, 1, depth)
-        return found[0] if found else None
-
-    def missing(
-        self, variant: Variant, written: Mapping[str, Any], *, depth: int = 0
-    ) -> list[tuple[str, Any]]:
-        """The members that an object with the members `written` lacks, in the declared order."""
-        names = [n for n in property_names([variant]) if n in needed(variant, written)]
-        names += sorted(needed(variant, [*written, *names]) - set(names))
-        added = [name for name in names if name not in written][:_MAX_ADDED]
-        low = min(count(variant.get("minProperties")) or 0, _MAX_ADDED)
-        while len(written) + len(added) < low:
-            name = self.fresh_name(variant, [*written, *added])
-            if name is None:
-                break
-            added.append(name)
-        return [(name, self.value(self.child(variant, name), depth + 1)) for name in added]
-
-    def fresh_name(self, variant: Variant, taken: Iterable[str]) -> str | None:
-        """A member name that is not `taken`, for an object of `variant`; None if none is found."""
-        used = set(taken)
-        for name in self._names(variant):
-            if name not in used and self.child(variant, name) is not False:
-                return name
-        return None
-
-    def _names(self, variant: Variant) -> Iterator[str]:
-        yield from property_names([variant])
-        rules = variant.get("propertyNames")
-        if isinstance(rules, dict):
-            yield from strings(self._make(rules, 8, 1))
-        for expression in mapping(variant, "patternProperties"):
-            yield from matching_names(expression)
-        yield from "abcdefghijklmnopqrstuvwxyz"
-        yield from (f"a{number}" for number in range(_MAX_ADDED))
-
-    def more_items(self, variant: Variant, items: list[Any], *, depth: int = 0) -> list[Any]:
-        """The items that an array with these `items` lacks."""
-        if not depth:
-            self._left = _MAX_WORK
-        low = min(count(variant.get("minItems")) or 0, len(items) + _MAX_ADDED)
-        unique = variant.get("uniqueItems") is True
-        added: list[Any] = []
-        if "contains" in variant and not any(self.fits(variant["contains"], v) for v in items):
-            added.append(self.value(variant["contains"], depth + 1))
-        while len(items) + len(added) < low and self._left > 0:
-            have = [*items, *added]
-            added.append(self._item(self.child(variant, len(have)), have, depth + 1, unique=unique))
-        return added
-
-    def _item(self, schema: Any, have: list[Any], depth: int, *, unique: bool) -> Any:
-        if not unique:
-            return self.value(schema, depth)
-        taken = {spelled(item) for item in have}
-        choices = self._make(schema, len(have) + 2, depth) if self._left > 0 else []
-        return next(
-            (v for v in choices if spelled(v) not in taken), choices[0] if choices else None
-        )
-
 
 def property_names(variants: Iterable[Variant]) -> list[str]:
     """The names that the variants declare or require, in the order of the declarations."""
@@ -237,64 +116,11 @@ def property_names(variants: Iterable[Variant]) -> list[str]:
     return list(out)
 
 
-def string_examples(variant: Variant) -> list[Any]:
-    """Strings for the keywords of `variant` that look at strings."""
-    low = min(count(variant.get("minLength")) or 0, _MAX_PADDING)
-    out: list[Any] = [*format_values(str(variant.get("format"))).valid[:1]]
-    for automaton in automata(variant):
-        found = automaton.finish(automaton.start, low)
-        if found is not None:
-            out.append(found)
-    return [*out, "a" * low, *("abcdefgh"[at] * max(low, 1) for at in range(4))]
-
-
 def automata(variant: Variant) -> list[Pattern]:
     """The automata for the pattern and the format of `variant`, as far as there are any."""
     texts = (variant.get("pattern"), FORMAT_PATTERNS.get(str(variant.get("format"))))
     found = (pattern(text) for text in texts if isinstance(text, str))
     return [automaton for automaton in found if automaton is not None]
-
-
-def matching_names(expression: Any) -> Iterator[str]:
-    """A few short texts that a pattern finds a match in."""
-    automaton = pattern(expression) if isinstance(expression, str) else None
-    found = automaton.finish(automaton.start) if automaton else None
-    if automaton is None or found is None:
-        return
-    yield found
-    for last in "0123456789abcdefABCDEF":
-        text = found[:-1] + last
-        if automaton.accepts(automaton.walk(automaton.start, text)):
-            yield text
-
-
-def number_examples(variant: Variant, *, whole: bool) -> list[Any]:
-    """Numbers for the keywords of `variant` that look at numbers."""
-    try:
-        points = _points(variant)
-    except (OverflowError, ValueError):
-        points = []
-    points += [1, 0, 2, -1, 10, 0.5, *range(3, 12)]
-    approximate = Schema(True)
-    exact = [int(p) if float(p).is_integer() else p for p in points if abs(p) < 1e300]
-    wanted = {**variant, "type": "integer" if whole else "number"}
-    fitting = [p for p in exact if approximate.fits(wanted, p)]
-    fitting.sort(key=lambda p: (abs(p) > 10, isinstance(p, float)))
-    return list(distinct(fitting)) or [1, 0]
-
-
-def _points(variant: Variant) -> list[float]:
-    limits = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
-    low, above, high, below = (number(variant.get(limit)) for limit in limits)
-    points: list[float] = [1, 0]
-    top = high if high is not None else below
-    for edge in (low, above, high, below):
-        if edge is not None:
-            points += [edge, edge + 1, edge - 1, (edge + (edge if top is None else top)) / 2]
-    step = number(variant.get("multipleOf"))
-    if step:
-        points += [step * round(point / step + nudge) for point in points for nudge in (0, 1)]
-    return points
 
 
 def probable_types(variant: Variant) -> list[str]:
