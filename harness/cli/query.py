@@ -93,40 +93,30 @@ def _distinct(columns: Iterable[str]) -> list[str]:
 
 def _plain(value: Any) -> Any:
     """A value of DuckDB as one of JSON; bytes as text, what JSON has no number for as null."""
-    plain: Any
     match value:
-        case None | bool() | int() | str():
-            plain = value
         case float():
-            plain = value if math.isfinite(value) else None
+            return value if math.isfinite(value) else None
+        case None | int() | str():
+            return value
         case bytes() | bytearray():
-            plain = bytes(value).decode("utf-8", "backslashreplace")
+            return bytes(value).decode("utf-8", "backslashreplace")
         case dict():
-            plain = {str(key): _plain(one) for key, one in value.items()}
+            return {str(key): _plain(one) for key, one in value.items()}
         case list() | tuple():
-            plain = [_plain(one) for one in value]
-        case dt.date() | dt.time():
-            plain = value.isoformat()
-        case _:
-            plain = str(value)
-    return plain
+            return [_plain(one) for one in value]
+    return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
 
 
 def _print_table(answer: QueryResult) -> None:
     names = _distinct(answer.columns)
-    shown = [dict(zip(names, map(_plain, row), strict=True)) for row in islice(answer.rows, _SHOWN)]
-    columns = [
-        Column(name, heading=title, shown=_cell)
-        for name, title in zip(names, answer.columns, strict=True)
-    ]
-    print_table(Table.of("", columns, shown))
+    rows = [dict(zip(names, map(_plain, row), strict=True)) for row in islice(answer.rows, _SHOWN)]
+    titles = zip(names, answer.columns, strict=True)
+    print_table(Table.of("", [Column(*one, shown=_cell) for one in titles], rows))
     if (more := sum(1 for _ in answer.rows)) > 0:
         say(f"and {more:,} more rows; --csv and --json print all")
 
 
 def _cell(plain: Any) -> str:
-    if plain is None:
-        return "-"
-    if isinstance(plain, bool):
-        return str(plain).lower()
-    return f"{plain:.6g}" if isinstance(plain, float) else str(plain)
+    if isinstance(plain, float):
+        return f"{plain:.6g}"
+    return str(plain).lower() if isinstance(plain, bool) else str("" if plain is None else plain)

@@ -219,18 +219,17 @@ _RUN_ENGINES = pa.schema(
 
 
 def _about_run(name: str, run: RunDirectory) -> dict[str, Any]:
-    identity, notes = run.manifest["identity"], run.manifest
+    identity = run.manifest["identity"]
     rules = identity.get("rules", {})
     seed = rules.get("seed")
     return {
         RUN: name,
         "path": str(run.path),
-        "started": notes.get("started"),
-        "commit": notes.get("commit"),
-        "seed": None if seed is None or abs(seed) >> 63 else seed,
         "cap": rules.get("cap"),
-        "vocabulary": identity.get("vocabulary", {}).get("name"),
         "finished": run.finished,
+        **{key: run.manifest.get(key) for key in ("started", "commit")},
+        "seed": None if seed is None or abs(seed) >> 63 else seed,
+        "vocabulary": identity.get("vocabulary", {}).get("name"),
     }
 
 
