@@ -133,9 +133,8 @@ def test_no_line_is_wider_than_a_terminal_and_none_obeys_a_text():
 @pytest.mark.parametrize("at", [0, 40, 119])
 def test_of_a_long_text_what_is_refused_stays_in_sight(at):
     text = bytes(97 + n % 26 for n in range(120))
-    before, there, behind = error_parts(
-        ProvenError("lost_value", "false_rejection", text, at, "", "rare"), 40
-    )
+    error = ProvenError("lost_value", "false_rejection", text, at, "", "rare")
+    before, there, behind = error_parts(error, 40)
     assert there == f"»{chr(97 + at % 26)}«"
     assert len(before) <= 40
     assert (before + there[1:-1] + behind).lstrip("…") in text.decode()
@@ -143,11 +142,8 @@ def test_of_a_long_text_what_is_refused_stays_in_sight(at):
 
 def test_a_character_of_several_bytes_is_refused_as_a_whole():
     text = "aäb".encode()
-    assert error_parts(ProvenError("lost_value", "false_rejection", text, 1, "", "rare")) == (
-        "a",
-        "»ä«",
-        "b",
-    )
+    error = ProvenError("lost_value", "false_rejection", text, 1, "", "rare")
+    assert error_parts(error) == ("a", "»ä«", "b")
 
 
 def test_advice_names_engines_without_an_error_and_what_was_tried():

@@ -47,15 +47,6 @@ def book(name="case", family="family"):
     return written
 
 
-@pytest.fixture
-def stored(tmp_path):
-    def store(*some, **options):
-        options = {"engines": ENGINES, "vocabulary": {"size": 100}, **options}
-        return books.store(tmp_path / "run", *some, **options)
-
-    return store
-
-
 def rows(found, table, **wanted):
     return [
         row for row in found.tables[table].rows if all(row[key] == wanted[key] for key in wanted)

@@ -22,14 +22,6 @@ from tests.buglists import REPORTED, bug, bug_list
 ENGINES = {name: {"version": "1"} for name in ("a", "b", "c")}
 
 
-@pytest.fixture
-def stored(tmp_path):
-    def store(*some, **options):
-        return books.store(tmp_path / "run", *some, **{"engines": ENGINES, **options})
-
-    return store
-
-
 def book(name="case"):
     return (
         Book(name, schema='{"type": "string"}')

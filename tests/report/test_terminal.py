@@ -10,7 +10,6 @@ from rich.console import Console
 from harness.analysis.breakdown import breakdown
 from harness.analysis.tally import summary
 from harness.report.terminal import print_breakdown, print_summary
-from tests import books
 from tests.books import Book, all_bugs, classes
 from tests.buglists import bug, bug_list
 
@@ -36,14 +35,6 @@ def cells(printed, *start):
     lines = [line.split() for line in printed.splitlines()]
     (found,) = (line[len(start) :] for line in lines if line[: len(start)] == list(start))
     return found
-
-
-@pytest.fixture
-def stored(tmp_path):
-    def store(*stored, **options):
-        return books.store(tmp_path / "run", *stored, **{"engines": ENGINES, **options})
-
-    return store
 
 
 def book(name="case"):
