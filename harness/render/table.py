@@ -82,11 +82,6 @@ class Table:
         names = [column.name for column in made]
         return cls(title, made, tuple({name: row[name] for name in names} for row in rows), note)
 
-    @classmethod
-    def of_rows(cls, title: str, rows: Sequence[Row], note: str = "") -> Table:
-        """A table whose columns are those of its first row."""
-        return cls.of(title, next(iter(rows), {}), rows, note)
-
     def only(self, *names: str) -> Table:
         """The same with these columns alone."""
         columns = {column.name: column for column in self.columns}

@@ -22,29 +22,20 @@ from harness.verdict_kinds import CHALLENGER
 _LARGEST = 1 << 53
 """No number of a manifest or a table is as large: rows, nanoseconds, bytes of memory."""
 
-_COUNT, _TEXT, _NUMBER = (int,), (str, type(None)), (int, float, type(None))
-_ANY, _SEED = object, (int,)
-_ENGINE = {
-    "version": _TEXT,
-    "build": _TEXT,
-    "options": {"*": (bool, int, str)},
-    "packages": {"*": (str,)},
-}
+_ANY, _SEED, _COUNT, _WORDS = object, (int,), (int,), {"*": (str,)}
+_TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
+_ENGINE = {"version": _TEXT, "build": _TEXT, "options": {"*": (bool, int, str)}, "packages": _WORDS}
+_ENGINE |= {"tokens_asked": _COUNT, "tokens_with_other_bytes": _COUNT}
+_RULES = {"seed": _SEED, "cap": (int, type(None)), "challenger": (bool,), "budget": (int, float)}
+_RULES |= {"walks": _COUNT, "generated": _COUNT, "samples": _COUNT, **_WORDS}
+_VOCABULARY = {"spec": (str,), "eos": _TEXT, "name": (str,), "size": _COUNT, "sha256": (str,)}
 _MANIFEST: Mapping[str, Any] = {
     "identity": {
-        "engines": {"*": {**_ENGINE, "tokens_asked": _COUNT, "tokens_with_other_bytes": _COUNT}},
-        "harness": {"*": (str,)},
-        "vocabulary": {"spec": (str,), "eos": _TEXT, "name": (str,), "size": _COUNT}
-        | {"sha256": (str,)},
+        "engines": {"*": _ENGINE},
+        "harness": _WORDS,
+        "vocabulary": _VOCABULARY,
         "data": {"name": (str,), "cases": _COUNT},
-        "rules": {"seed": _SEED, "cap": (int, type(None)), "walks": _COUNT}
-        | {
-            "challenger": (bool,),
-            "generated": _COUNT,
-            "samples": _COUNT,
-            "budget": (int, float),
-            "*": (str,),
-        },
+        "rules": _RULES,
         "resolver": {"name": (str,), "*": _COUNT},
         "limits": {"memory": _COUNT, "*": (int, float)},
     },
