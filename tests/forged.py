@@ -56,7 +56,7 @@ class InProcessLane:
             [kinds[one.name.split(":")[-1]] for one in settings.specs], VOCABULARY
         )
         self.panel.specs = settings.specs
-        self.judge, self.vocabulary = InProcessJudge(), VOCABULARY
+        self.judge, self.vocabulary, self.runners = InProcessJudge(), VOCABULARY, [self]
 
     def open(self) -> dict[str, Any]:
         return {one.name: SimpleNamespace(packages={}, options={}) for one in self.panel.specs}
