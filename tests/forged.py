@@ -10,7 +10,7 @@ from typing import Any
 from harness.engines.panel import Limits
 from harness.runs import directory as store
 from harness.runs.directory import create_or_resume
-from tests.inprocess import InProcessJudge, InProcessPanel, case, make_run
+from tests.inprocess import case, make_run
 from tests.miniatures import AcceptsExtra, AllowsEverything, Enumerator, ForbidsOne
 from tests.replaying import VOCABULARY
 
@@ -52,11 +52,10 @@ class InProcessLane:
 
     def __init__(self, settings: Any) -> None:
         kinds = {kind.__name__: kind for kind in ENGINES}
-        self.panel = InProcessPanel(
-            [kinds[one.name.split(":")[-1]] for one in settings.specs], VOCABULARY
-        )
+        engines = [kinds[one.name.split(":")[-1]] for one in settings.specs]
+        self.runners = [make_run(engines, VOCABULARY)]
+        self.panel = self.runners[0].panel
         self.panel.specs = settings.specs
-        self.judge, self.vocabulary, self.runners = InProcessJudge(), VOCABULARY, [self]
 
     def open(self) -> dict[str, Any]:
         return {one.name: SimpleNamespace(packages={}, options={}) for one in self.panel.specs}
