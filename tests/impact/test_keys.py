@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.impact.keys import IN_KEY, IN_PROMPT, NEUTRAL_KEY, load
-from harness.impact.math_answers import (
+from harness.impact.keys import (
+    IN_KEY,
+    IN_PROMPT,
+    NEUTRAL_KEY,
     boxed,
     gsm8k_reference,
     last_number,
+    load,
     normalized_expression,
     same_expression,
 )
