@@ -85,9 +85,7 @@ class FunctionCalling:
     def unanswerable(self) -> frozenset[str]:
         """The ids of items whose schema allows no accepted call: data against documentation."""
         return frozenset(
-            id_
-            for id_, one in self._questions.items()
-            if not is_answerable(one.function, one.accepted, arguments(one.function["parameters"]))
+            id_ for id_, question in self._questions.items() if not _is_answerable(question)
         )
 
 
@@ -373,29 +371,27 @@ def _is_accepted(value: Any, accepted: Sequence[Any], expected: type, item: type
     return value in accepted
 
 
-def is_answerable(
-    function: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]
-) -> bool:
-    """Whether the schema of a function's arguments allows a call that is accepted.
+def _is_answerable(question: BfclQuestion) -> bool:
+    """Whether the schema of a question's arguments allows a call that is accepted.
 
     In a few items the accepted values contradict the documentation. Whoever keeps to the schema of
     such an item cannot be right: what an engine loses there is not lost by its mask.
     """
-    required, documented = schema["required"], function["parameters"]["properties"]
-    return all(name in accepted for name in required) and all(
-        (OPTIONAL in values and name not in required)
-        or (
-            name in documented
-            and any(
-                jsonschema_rs.is_valid(schema["properties"][name], value)
-                and not argument_reason(value, documented[name], values)
-                for value in (
-                    *map(accepted_value, values),
-                    *schema["properties"][name].get("enum", ()),
-                )
-            )
+    parameters, accepted = question.function["parameters"], question.accepted
+    schema, documented = arguments(parameters), parameters["properties"]
+
+    def is_right(name: str, values: Sequence[Any]) -> bool:
+        if OPTIONAL in values and name not in schema["required"]:
+            return True
+        part = schema["properties"].get(name)
+        return part is not None and any(
+            jsonschema_rs.is_valid(part, value)
+            and not argument_reason(value, documented[name], values)
+            for value in (*map(accepted_value, values), *part.get("enum", ()))
         )
-        for name, values in accepted.items()
+
+    return set(schema["required"]) <= accepted.keys() and all(
+        is_right(name, values) for name, values in accepted.items()
     )
 
 

@@ -117,7 +117,7 @@ def _reference(line: Mapping[str, Any], kind: str, where: str) -> str:
     if kind == "math":
         given = line.get(_ANSWER) or boxed(str(line.get("solution", "")))
         return _text({_ANSWER: given}, _ANSWER, where)
-    reference = gsm8k_reference(_text(line, _ANSWER, where))
+    reference = _text(line, _ANSWER, where).rpartition(_GSM8K_MARK)[2].strip()
     if last_number(reference) is None:
         raise InputError(f"{where}: the answer has no number")
     return reference
@@ -172,11 +172,6 @@ _FRACTION: Final = re.compile(r"(-?)(\d*)\\frac\{(-?\d+)\}\{(-?\d+)\}", re.ASCII
 _GROUPED: Final = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
 _DECIMAL: Final = re.compile(r"[-+]?\d+(?:\.\d*)?", re.ASCII)
 _BRACKETS: Final = (("(", ")"), ("(", "]"), ("[", ")"), ("[", "]"), ("\\{", "\\}"))
-
-
-def gsm8k_reference(answer: str) -> str:
-    """The number behind the mark in a reference solution; the whole text where there is none."""
-    return answer.rpartition(_GSM8K_MARK)[2].strip()
 
 
 def last_number(text: str) -> Fraction | None:
