@@ -215,9 +215,6 @@ def _with_edits(text: bytes, at: int, edits: Iterable[bytes]) -> Iterator[bytes]
     return (text[:at] + edit + text[at:] for edit in edits)
 
 
-_RUNS: Final = (
-    *((re.compile("[a-z]+"), "a"), (re.compile("[A-Z]+"), "A"), (re.compile("[0-9]+"), "0")),
-)
 _SHAPE: Final = 60
 """Characters of a text whose shape is looked at."""
 
@@ -249,8 +246,8 @@ def traits(value: Any) -> frozenset[str]:
 
 def _shape(text: str) -> str:
     shape = text[:_SHAPE]
-    for run, letter in _RUNS:
-        shape = run.sub(letter, shape)
+    for run, letter in (("[a-z]+", "a"), ("[A-Z]+", "A"), ("[0-9]+", "0")):
+        shape = re.sub(run, letter, shape)
     return f"{shape}/{len(text).bit_length()}"
 
 
