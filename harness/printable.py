@@ -29,6 +29,11 @@ def _written(char: str, keep: str) -> str:
     return char.encode("unicode_escape").decode()
 
 
+def escaped(text: bytes) -> str:
+    """A text with a backslash escape for each byte that is no part of a character."""
+    return text.decode("utf-8", "backslashreplace")
+
+
 def plural(count: int, noun: str) -> str:
     """So many of what a noun names."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -38,16 +38,6 @@ class ErrorCase:
         return self.text[: self.token_at], self.text[self.token_at + len(self.token) :]
 
     @property
-    def readable_text(self) -> str:
-        """The text with a backslash escape for each byte that is no part of a character."""
-        return self.text.decode("utf-8", "backslashreplace")
-
-    @property
-    def readable_token(self) -> str:
-        """The token likewise."""
-        return self.token.decode("utf-8", "backslashreplace")
-
-    @property
     def parsed(self) -> Any:
         """The schema."""
         return parse(self.schema)

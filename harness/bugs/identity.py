@@ -13,7 +13,7 @@ from harness.bugs.schema_edits import MAPS, objects, rebuilt
 from harness.bugs.text_edits import sort_of
 from harness.engines.specs import read_spec
 from harness.jsontext.lexer import START, advance, place_of
-from harness.printable import printable
+from harness.printable import escaped, printable
 from harness.verdict_kinds import ACCEPTANCES
 
 _WORDS = ("type", "format", "$schema", "$ref")
@@ -179,7 +179,7 @@ def _title(case: ErrorCase, keyword: str, at: int) -> str:
         case "dead_end":
             what = "nothing at all is allowed"
         case "mask_consume_mismatch":
-            last = f"token, {case.readable_token!r}," if case.token else "byte"
+            last = f"token, {escaped(case.token)!r}," if case.token else "byte"
             what = f"the mask and what is consumed do not say the same of the last {last}"
         case "stops_too_early":
             what = "the end is allowed in the middle of a value"
@@ -206,7 +206,7 @@ def _accepted(case: ErrorCase, keyword: str, at: int) -> str:
 
 def _refused(case: ErrorCase, at: int) -> str:
     if case.token:
-        return f"the token {case.readable_token!r}, all bytes allowed,"
+        return f"the token {escaped(case.token)!r}, all bytes allowed,"
     if at < 0 or at >= len(case.text):
         return "the end"
     state = advance(START, case.text[:at])

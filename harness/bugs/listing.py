@@ -24,6 +24,7 @@ from harness.directories import data_path
 from harness.engines.specs import read_spec
 from harness.errors import InputError
 from harness.inputs.toml_tables import by_id, read_tables
+from harness.printable import escaped
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
 from harness.verdict_kinds import BUG, FORMAT_ONLY, LEAKS, LOSSES, MEANINGS, NOT_JSON, TRAPS
@@ -154,9 +155,9 @@ class Bug(ShrunkVerdict):
             "effect": self.effect,
             "title": self.title,
             "schema": self.error.parsed,
-            "text": self.error.readable_text,
+            "text": escaped(self.error.text),
             "at": self.at,
-            "token": self.error.readable_token,
+            "token": escaped(self.error.token),
             "keywords": keywords(self.error),
             "cases": self.cases,
             "judged": self.judged,

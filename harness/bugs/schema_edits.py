@@ -87,30 +87,24 @@ def rebuilt(
     schema: Any,
     data: Callable[[str, Any], Any],
     name: Callable[[str], str] = str,
-    keep: Callable[[str, str | None], bool] = lambda *_: True,
     order: Callable[[Iterable[tuple[str, Any]]], Iterable[tuple[str, Any]]] = iter,
 ) -> Any:
-    """The schema with other names and other data, keywords in an order; some are left out.
+    """The schema with other names and other data, keywords in an order.
 
-    `data` is given a keyword with its value, or "" with what stands where a schema might;
-    `keep` a keyword with None, or with a name that stands under it.
+    `data` is given a keyword with its value, or "" with what stands where a schema might.
     """
     if isinstance(schema, list):
-        return [rebuilt(item, data, name, keep, order) for item in schema]
+        return [rebuilt(item, data, name, order) for item in schema]
     if not isinstance(schema, dict):
         return data("", schema)
     out: dict[str, Any] = {}
     for keyword, value in order(schema.items()):
-        if not keep(keyword, None):
-            continue
         if keyword in MAPS and isinstance(value, dict):
             out[keyword] = {
-                name(key): rebuilt(inner, data, name, keep, order)
-                for key, inner in value.items()
-                if keep(keyword, key)
+                name(key): rebuilt(inner, data, name, order) for key, inner in value.items()
             }
         elif keyword in SINGLE or keyword in LISTS:
-            out[keyword] = rebuilt(value, data, name, keep, order)
+            out[keyword] = rebuilt(value, data, name, order)
         else:
             out[keyword] = data(keyword, value)
     return out
@@ -201,15 +195,13 @@ def used_only(schema: Any, keys: Collection[str]) -> Iterator[Any]:
     """The schema without what a text with these keys does not need, in large steps."""
     if isinstance(schema, dict):
         for named, silent in ((True, True), (True, False), (False, True)):
-
-            def keep(
-                keyword: str, name: str | None, named: bool = named, silent: bool = silent
-            ) -> bool:
-                if name is None:
-                    return not silent or keyword not in _SAYS_NOTHING
-                return not named or keyword != "properties" or name in keys
-
-            yield _referenced(rebuilt(schema, lambda _, value: value, keep=keep))
+            whole = copy.deepcopy(schema)
+            for _, part in objects(whole):
+                for keyword in _SAYS_NOTHING.intersection(part) if silent else ():
+                    del part[keyword]
+                if named and isinstance(members := part.get("properties"), dict):
+                    part["properties"] = {name: members[name] for name in members if name in keys}
+            yield _referenced(whole)
     yield _referenced(schema)
 
 

@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.bugs.listing import Bug
 from harness.engines.specs import adapter_class, built_in, read_spec
-from harness.printable import code, markdown, printable
+from harness.printable import code, escaped, markdown, printable
 from harness.verdict_kinds import REJECTIONS, WRONG_BITS
 
 _TOP: Final = '''#!/usr/bin/env python3
@@ -203,7 +203,7 @@ def report(bug: Bug) -> str:
 
 
 def _what_happens(bug: Bug) -> list[str]:
-    text = _fenced(bug.error.readable_text)
+    text = _fenced(escaped(bug.error.text))
     if bug.error.kind == _MISMATCH:
         return ["the mask and what is consumed do not say the same of the end of this text:", text]
     word, does = "invalid", "allows it to the end"
@@ -223,7 +223,7 @@ def _fenced(text: str, language: str = "") -> str:
 
 def marked(bug: Bug) -> str:
     """The text in one printable line, with the byte or the token at fault between marks."""
-    before, fault, rest = (part.decode("utf-8", "backslashreplace") for part in marked_parts(bug))
+    before, fault, rest = map(escaped, marked_parts(bug))
     return printable(f"{before}»{fault or 'the end'}«{rest}", "")
 
 

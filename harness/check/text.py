@@ -12,7 +12,7 @@ from harness.bugs.scripts import marked, marked_parts
 from harness.check.answers import IN_WORDS, Answer, Answers, Covered, ProvenError
 from harness.files import write_whole
 from harness.live import LiveLine
-from harness.printable import printable
+from harness.printable import escaped, printable
 from harness.render.page import filled, static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit
 from harness.render.terminal import WIDTH, cut, wrapped
@@ -90,7 +90,7 @@ def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
     yield cut(printable(f"{begins}{''.join(error_parts(one, WIDTH - len(begins)))}", ""))
     yield cut(f"    {printable('; '.join(filter(None, (_title(one), IN_FULL[one.severity]))), '')}")
     if (case := one.bug) is not None:
-        shown = marked(case) if one.forbids else case.error.readable_text
+        shown = marked(case) if one.forbids else escaped(case.error.text)
         yield cut(printable(f"    smallest case: {shown} under {case.error.schema}", ""))
         if case.upstream is not None:
             yield f"    known upstream, {case.upstream.state}: {case.upstream.thread}"

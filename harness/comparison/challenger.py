@@ -26,7 +26,6 @@ from harness.comparison.json_masks import json_masks, spaced
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver, attempt
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
-from harness.completion.container_suffixes import CLOSING_PLANS
 from harness.completion.continuations import Context, Continuations
 from harness.engines.panel import Panel
 from harness.inputs.vocabulary import Vocabulary
@@ -80,7 +79,7 @@ class Challenges:
         With `ends` the end of generation, too: what all say of it is not proven wrong already.
         """
         if self._known is None or self._known.reference != position.reference:
-            self._known = Continuations(self.schema, position.reference, CLOSING_PLANS[:3])
+            self._known = Continuations(self.schema, position.reference)
         context = self._known.at(position.offset)
         vocabulary, disputes, challenged = self.vocabulary, [], position
         probable: Probable = {}

@@ -8,6 +8,7 @@ it. A text without an end is fed to its writer where that proves something.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +18,12 @@ from typing import Any
 from harness.comparison.fed_texts import FedText
 from harness.comparison.text_feeding import CaseTexts
 from harness.completion.rollout import LIMIT, ROLLOUT_OUTCOMES
-from harness.completion.text_alterations import alterations
-from harness.completion.text_writer import by_name
 from harness.engines.requests import Follow, Write
+from harness.jsontext.partial import layout_of
 from harness.runs.tables import TEXT_TABLES
+from harness.schemas.values import Values
 from harness.schemas.variants import in_turn
-from harness.schemas.violations import hints
+from harness.schemas.violations import hints, odd_texts, violations
 from harness.validators.judge import INVALID, UNDECIDED, VALID, Ruling
 from harness.verdict_kinds import SAMPLE
 from harness.workers import wire
@@ -62,34 +63,30 @@ def feed_samples(
     texts: CaseTexts, key: str, count: int, schema: Any, engines: Sequence[int]
 ) -> None:
     """Have engines write `count` texts each, and feed all with them."""
-    samples = _written(texts, hints(schema), key, texts.at_start(engines, _STAGE), count)
+    samples = _written(texts, schema, key, texts.at_start(engines, _STAGE), count)
     up = [one for one in engines if texts.panel.up(one)]
     texts.samples = _feed(texts, samples, up)
     texts.written = [(one.writer, one.text) for one in samples if one.outcome == COMPLETE]
 
 
 def _written(
-    texts: CaseTexts,
-    hinted: Sequence[tuple[str, str]],
-    key: str,
-    engines: Sequence[int],
-    count: int,
+    texts: CaseTexts, schema: Any, key: str, engines: Sequence[int], count: int
 ) -> list[Sample]:
     """What engines write, `count` texts each.
 
-    Some are written freely (`harness.completion.text_writer`), with `hinted` JSON values in some.
-    The others are alterations of valid texts (`harness.completion.text_alterations`), of those that
-    were fed or, where there are none, of those that an engine itself wrote freely: the validators
-    say which rule each of them breaks, and of every rule, and of the valid ones, an engine writes
-    the first that its masks allow to the end, until it wrote as many as it should.
+    Some are written freely (`harness.completion.text_writer`), with values of the schema in some.
+    The others are valid texts with something else in one place (`harness.schemas.violations`): of
+    those that were fed or, where there are none, of those that an engine itself wrote freely. The
+    validators say which rule each of them breaks, and of every rule, and of the valid ones, an
+    engine writes the first that its masks allow to the end, until it wrote as many as it should.
     """
     freely = math.ceil(count * _FREE)
-    free = _freely(texts, Write(list(hinted), key, 0, freely, LIMIT), engines)
+    free = _freely(texts, Write(hints(schema), key, 0, freely, LIMIT), engines)
     valid = (one.text for one in texts.instances if one.ruling.verdict == VALID)
     bases = _bases(valid, _BASES)
-    shared = _groups(texts, hinted, key, bases) if bases else []
+    shared = _groups(texts, schema, bases) if bases else []
     groups = {
-        engine: shared if bases else _groups(texts, hinted, key, _valid(texts, some))
+        engine: shared if bases else _groups(texts, schema, _valid(texts, some))
         for engine, some in free.items()
     }
     asks = {
@@ -139,11 +136,16 @@ def _valid(texts: CaseTexts, samples: Iterable[Sample]) -> list[bytes]:
     return _bases((text for text, ruling in ruled if ruling.verdict == VALID), _OWN_BASES)
 
 
-def _groups(
-    texts: CaseTexts, hinted: Sequence[tuple[str, str]], key: str, bases: Sequence[bytes]
-) -> list[list[FedText]]:
-    """Alterations by the rule that they break; those that break none, likewise."""
-    some = list(islice(alterations(bases, by_name(hinted), key), _ALTERED))
+def _groups(texts: CaseTexts, schema: Any, bases: Sequence[bytes]) -> list[list[FedText]]:
+    """Texts that differ from `bases` in one place by the rule that they break, or break none."""
+    values = Values(schema)
+    layouts = map(layout_of, bases)
+    broken = [
+        [layout.dump(value, 0) for value in violations(values, schema, json.loads(text))]
+        for layout, text in zip(layouts, bases, strict=True)
+    ]
+    odd = in_turn(odd_texts(text) for text in bases)
+    some = list(islice(dict.fromkeys(in_turn([in_turn(broken), odd])), _ALTERED))
     with texts.judge.apart():
         rulings = texts.judge.judge(some)
     by_rule: dict[tuple[int, str, str], list[tuple[bytes, Ruling]]] = {}

@@ -7,7 +7,7 @@ plans of all open containers, rendered, are the text after the value that is bei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from enum import Enum
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar, TypeVarTuple
@@ -92,11 +92,8 @@ class ContainerSuffixes:
         ValueError: The reference is not JSON.
     """
 
-    def __init__(
-        self, values: Values, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
-    ) -> None:
+    def __init__(self, values: Values, reference: bytes) -> None:
         self.values = values
-        self._plans = plans
         self.reference = reference
         self.layout = layout_of(reference)
         self.value = load(reference)
@@ -205,7 +202,7 @@ class ContainerSuffixes:
 
         After a comma (`LastWritten.NEED`) the text begins with the member itself.
         """
-        found = [self._tail(frames, last_written, plan) for plan in self._plans]
+        found = [self._tail(frames, last_written, plan) for plan in CLOSING_PLANS]
         end = self._ends.get(_shape(frames))
         if end is not None and last_written is LastWritten.AFTER:
             found.insert(0, self.reference[end:])

@@ -13,7 +13,6 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from harness.completion.container_suffixes import CLOSING_PLANS, ClosingPlan
 from harness.completion.repairs import repaired
 from harness.completion.value_suffixes import (
     StringProgress,
@@ -34,17 +33,13 @@ Candidates = tuple[bytes, ...]
 class Continuations:
     """The continuations for one case: a schema, parsed, and the reference's JSON text.
 
-    `plans` are the ways to end every open container that are considered.
-
     Raises:
         ValueError: The reference is not JSON.
     """
 
-    def __init__(
-        self, schema: object, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
-    ) -> None:
+    def __init__(self, schema: object, reference: bytes) -> None:
         self.reference = reference
-        self.suffixes = ValueSuffixes(Values(schema), reference, plans)
+        self.suffixes = ValueSuffixes(Values(schema), reference)
         self._marks = [0]
         self._cursors = [Cursor()]
         for end, here in trace(Cursor(), reference):

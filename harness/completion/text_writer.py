@@ -25,6 +25,10 @@ from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
 _STEPS = 1 << 32
 _STRAY = 0.2
 """The chance of a byte that is drawn on the way to the end."""
+_LONGER = 0.1
+"""The chance of a token of more than the byte that was drawn."""
+_ENDS = 0.5
+"""The chance that a text ends where it may."""
 _OWN_HINTS = 0.8
 """The chance that a hint is one about the member."""
 
@@ -59,20 +63,16 @@ class Temperament:
 
     choices: int
     """How often something is chosen freely before the text goes to its end."""
-    by_byte: bool = False
-    """Whether all bytes are alike; else first a sort of byte is drawn, then the byte."""
     hints: float = 0.6
     """The chance that a value or a name is one of the hints, where one can begin."""
-    longer: float = 0.1
-    """The chance of a token of more than the byte that was drawn."""
-    ends: float = 0.5
-    """The chance that the text ends where it may."""
+    by_byte: bool = False
+    """Whether all bytes are alike; else first a sort of byte is drawn, then the byte."""
 
 
 TEMPERAMENTS = (
     Temperament(0),
     Temperament(12),
-    Temperament(48, by_byte=True, hints=0.1, longer=0.3),
+    Temperament(48, hints=0.1, by_byte=True),
     Temperament(4, hints=0.9),
 )
 """Text ``i`` is written in the manner of ``i`` modulo their number."""
@@ -183,7 +183,7 @@ class _Pen:
         What a roll-out takes first may lead to no end (a bracket in a string that must hold an
         ``@``), so that now and then another byte is drawn.
         """
-        preferences, how = self._writer.preferences, Temperament(0, hints=0.0, ends=1.0)
+        preferences, how = self._writer.preferences, Temperament(0, hints=0.0)
         while len(self._taken) <= self._limit:
             if self._draw() < _STRAY and self._choose(how):
                 continue
@@ -239,12 +239,12 @@ class _Pen:
             if chosen:
                 return True
             chosen = True
-            if ends and self._draw() < how.ends:
+            if ends and self._draw() < _ENDS:
                 return self._take(ends[0])
             if self._hinted(how):
                 continue
             byte = self._byte(bytes_, how)
-            if not self._take(self._token(byte, how)):
+            if not self._take(self._token(byte)):
                 return False
         return False
 
@@ -280,10 +280,10 @@ class _Pen:
         some = bytes_[sorts == sort]
         return int(some[self._index(len(some))])
 
-    def _token(self, byte: int, how: Temperament) -> int:
+    def _token(self, byte: int) -> int:
         """A token that begins with a byte: itself, or sometimes a longer one."""
         single = self._vocabulary.byte_ids[byte]
-        if single >= 0 and allows(self._mask, single) and self._draw() >= how.longer:
+        if single >= 0 and allows(self._mask, single) and self._draw() >= _LONGER:
             return single
         ids = self._beginning(byte)
         return ids[self._index(len(ids))]

@@ -21,6 +21,7 @@ from harness.jsontext.lexer import Mode, is_high_surrogate, utf8_length, utf8_ra
 from harness.jsontext.partial import (
     Cursor,
     Frames,
+    decoded,
     parse_number,
     path_of,
     slot_path,
@@ -130,16 +131,18 @@ def first_characters(pending: bytes) -> list[str]:
     if pending[0] != ord("\\"):
         return [_utf8_character(pending)]
     lead, escape = _halves(pending)
-    digits = escape[2:].decode().lower()
-    if lead:
-        high = int.from_bytes(bytes.fromhex(lead[2:].decode()))
-        return [_from_pair(high, int(digits + "dc00"[len(digits) :], base=16))]
-    if len(escape) == 1:
+    if not lead and len(escape) == 1:
         return ["\\", '"', "/", "\n"]
-    if digits[:2] in ("d8", "d9", "da", "db"):
-        return [_from_pair(int(digits.ljust(4, "0"), base=16), 0)]
-    padding = "0000" if digits.strip("0") else "0041"
-    return ["\ud700" if digits == "d" else chr(int(digits + padding[len(digits) :], base=16))]
+    digits = escape[2:].lower()
+    if lead:
+        rest = b"\\udc00"[len(escape) :]
+    elif digits[:2] in (b"d8", b"d9", b"da", b"db"):
+        rest = b"0" * (4 - len(digits)) + b"\\udc00"
+    elif digits == b"d":
+        rest = b"700"
+    else:
+        rest = (b"0000" if digits.strip(b"0") else b"0041")[len(digits) :]
+    return [decoded(pending + rest)]
 
 
 def least_rest(pending: bytes) -> bytes:
@@ -156,10 +159,6 @@ def _halves(pending: bytes) -> tuple[bytes, bytes]:
     """The whole high surrogate at the start of a pending escape, and what follows it."""
     at = 6 if is_high_surrogate(pending[:6]) else 0
     return pending[:at], pending[at:]
-
-
-def _from_pair(high: int, low: int) -> str:
-    return chr(0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF))
 
 
 def _utf8_character(pending: bytes) -> str:

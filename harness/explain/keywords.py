@@ -235,19 +235,10 @@ class KeyRules:
     ``propertyNames``, ``additionalProperties``, ``unevaluatedProperties``, then ``not`` and
     ``type``.
 
-    The word for a key, by the declared order: the names in ``properties`` of all applicable
+    The word for a key goes by the declared order: the names in ``properties`` of all applicable
     subschemas, one after the other (separately for each undecided branch; the friendliest counts).
-
-    - ``declared_next``: a writer in the declared order may write it next: it stands after all that
-      is written, and no required name that is not written stands before it.
-    - ``declared_later``: a required name that is not written stands before it.
-    - ``declared_earlier``: a name that stands after it is written. Names that are not declared
-      stand after all declared ones.
-    - ``pattern``, ``additional``: not declared; a pattern fits, or none does.
-    - ``written``: the object has a member of this name, and no other name can come of it.
-
-    While a key is unfinished it may become one of several names: the first of these words that
-    fits one of them counts.
+    `docs/verdicts.md` explains the words. While a key is unfinished it may become one of several
+    names: the first of the words that fits one of them counts.
     """
 
     def __init__(self, sources: Sequence[Source], frame: Frame) -> None:

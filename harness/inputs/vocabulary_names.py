@@ -125,7 +125,7 @@ def vocabulary_names() -> list[str]:
 
 def listed_vocabularies() -> list[dict[str, Any]]:
     """What there is to know about each, as JSON."""
-    columns = (
+    columns = [
         "name",
         "tokens",
         "ends",
@@ -135,7 +135,7 @@ def listed_vocabularies() -> list[dict[str, Any]]:
         "source",
         "at_hand",
         "command",
-    )
+    ]
     rows: list[tuple[Any, ...]] = []
     for name, one in catalogue().items():
         source, at_hand = f"{one.package} {one.version}", one.path.exists()

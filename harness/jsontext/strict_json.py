@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections import Counter
 from decimal import Decimal
 from math import isinf
 from typing import Any, Final, NoReturn
 
 from harness.errors import InputError
-from harness.jsontext.pointers import escape
 
 MAX_DEPTH: Final = 200
 """Containers within containers that `parse` reads.
@@ -27,7 +26,6 @@ both under a limit of 1000 frames, below any caller.
 
 STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BRACKETS_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([\[{])|([\]}])', re.DOTALL)
-_WORD_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([-+.0-9A-Za-z]++)', re.DOTALL)
 _LONE_SURROGATE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)", re.DOTALL
 )
@@ -37,23 +35,17 @@ _BOM = "\ufeff"
 class JsonError(InputError):
     """A text that is not JSON.
 
-    `offset` counts from 0 in characters, or in bytes of texts that are not UTF-8, `line` and
-    `column` from 1; all are None where the fault has no single place.
+    `offset` counts from 0 in characters, or in bytes of texts that are not UTF-8; None where the
+    fault has no single place. The message has line and column, from 1.
     """
 
-    offset: int | None = None
-    line: int | None = None
-    column: int | None = None
-
     def __init__(self, problem: str, text: str | bytes = "", offset: int | None = None) -> None:
-        self.problem, self.offset = problem, offset
-        place = ""
+        self.offset = offset
         if offset is not None:
             newline: Any = "\n" if isinstance(text, str) else b"\n"
-            self.line = text.count(newline, 0, offset) + 1
-            self.column = offset - text.rfind(newline, 0, offset)
-            place = f" at line {self.line}, column {self.column}"
-        super().__init__(problem + place)
+            line = text.count(newline, 0, offset) + 1
+            problem += f" at line {line}, column {offset - text.rfind(newline, 0, offset)}"
+        super().__init__(problem)
 
 
 class TooDeep(JsonError):
@@ -69,40 +61,31 @@ class NumberOverflow(JsonError):
 
 
 class DuplicateKeys(JsonError):
-    """An object that names a member twice; `pointer` is the JSON Pointer of that member."""
-
-    def __init__(self, pointer: str) -> None:
-        super().__init__(f"duplicate key {pointer!r}")
-        self.pointer = pointer
-
-
-class _RefusedError(Exception):
-    """Raised within the reader; `_explain` finds out what is wrong, and where."""
+    """An object that names a member twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise _RefusedError
+        names = Counter(name for name, _ in pairs)
+        raise DuplicateKeys(f"duplicate key {names.most_common(1)[0][0]!r}")
     return members
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if isinf(number):
-        raise _RefusedError
+        raise NumberOverflow("a number is out of range")
     return number
 
 
-def _constant(_name: str) -> NoReturn:
-    raise _RefusedError
+def _constant(name: str) -> NoReturn:
+    raise JsonError(f"{name} is not JSON")
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant)
-_GRAMMAR = json.JSONDecoder(
-    object_pairs_hook=tuple, parse_float=str, parse_int=str, parse_constant=_constant
-)
-"""Reads what is JSON by its grammar alone; an object becomes a tuple of its members."""
+_GRAMMAR = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_constant)
+_NAMES = json.JSONDecoder(object_pairs_hook=_object, parse_float=str, parse_int=str)
 
 
 def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
@@ -123,7 +106,7 @@ def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
         _check_depth(chars)
     try:
         value = _STRICT.decode(chars)
-    except (ValueError, _RefusedError):
+    except (ValueError, JsonError):
         _explain(chars, lone_surrogates)
     if not lone_surrogates:
         _check_surrogates(chars)
@@ -162,59 +145,16 @@ def _check_surrogates(chars: str) -> None:
 def _explain(chars: str, lone_surrogates: bool) -> NoReturn:
     """Raise the error that tells what is wrong with `chars`, which the strict reader refused."""
     try:
-        value = _GRAMMAR.decode(chars)
+        _GRAMMAR.decode(chars)
     except json.JSONDecodeError as error:
         if chars.startswith(_BOM):
             raise JsonError("starts with a byte order mark", chars, 0) from None
         problem = (error.msg[0].lower() + error.msg[1:]).removesuffix(" at")
         raise JsonError(problem, chars, error.pos) from None
-    except _RefusedError:
-        constants = ("NaN", "Infinity", "-Infinity")
-        raise _word_error(chars, constants.__contains__, "is not JSON") from None
     if not lone_surrogates:
         _check_surrogates(chars)
-    duplicate = _duplicate(value)
-    if duplicate is not None:
-        raise DuplicateKeys(duplicate) from None
-    raise _word_error(chars, _overflows, "is out of range", NumberOverflow) from None
-
-
-def _word_error(
-    chars: str, is_wrong: Callable[[str], bool], problem: str, kind: type[JsonError] = JsonError
-) -> JsonError:
-    """The error at the first number, literal or constant outside of strings that `is_wrong`."""
-    for token in _WORD_OUTSIDE_STRINGS.finditer(chars):
-        word = token.group(1)
-        if word and is_wrong(word):
-            shown = word if len(word) <= 40 else word[:37] + "..."
-            return kind(f"{shown} {problem}", chars, token.start())
-    raise AssertionError("the reader refused a word that is not there")
-
-
-def _overflows(word: str) -> bool:
-    if word in ("true", "false", "null"):
-        return False
-    try:
-        return isinf(float(word) if set(word) & set(".eE") else int(word))
-    except (ValueError, OverflowError):
-        return set(word) <= set("-0123456789")
-
-
-def _duplicate(value: object) -> str | None:
-    """The pointer of a member that an object of `_GRAMMAR` has twice."""
-    pending = [("", value)]
-    while pending:
-        at, part = pending.pop()
-        if isinstance(part, tuple):
-            names = set[str]()
-            for name, below in part:
-                if name in names:
-                    return f"{at}/{escape(name)}"
-                names.add(name)
-                pending.append((f"{at}/{escape(name)}", below))
-        elif isinstance(part, list):
-            pending += [(f"{at}/{index}", below) for index, below in enumerate(part)]
-    return None
+    _NAMES.decode(chars)
+    raise NumberOverflow("a number is out of range") from None
 
 
 _EXACT_INTEGERS = 2.0**53  # below, doubles equal integers exactly when what is written does

@@ -107,7 +107,7 @@ def usual_spellings(
         _LAYOUTS,
         orders,
     ]
-    for way in chain(first, _ways(*map(len, forms))):
+    for way in chain(first, _choices(*map(len, forms))):
         numbers, ascii_, layout, order = (
             form[at if at < len(form) else 0] for form, at in zip(forms, way, strict=True)
         )
@@ -124,7 +124,7 @@ def usual_spellings(
 
 
 @lru_cache
-def _ways(*counts: int) -> Sequence[Way]:
+def _choices(*counts: int) -> Sequence[Way]:
     """Every way to choose among so many forms, the usual ones first."""
     return sorted(product(*map(range, counts)), key=lambda way: sum(at > 0 for at in way))
 

@@ -15,7 +15,7 @@ from rich.progress import TimeRemainingColumn
 from harness.console import print_json, say
 from harness.inputs.vocabulary import Vocabulary
 from harness.live import LiveLine
-from harness.printable import json_text, printable
+from harness.printable import escaped, json_text, printable
 from harness.replay.repeat import replay
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, spelled, witnesses
@@ -105,9 +105,9 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
         "consumed": _tokens(one.before, vocabulary),
         "token": _tokens(token, vocabulary),
         "completion": _tokens(one.completion, vocabulary),
-        "text": _readable(one.text),
+        "text": escaped(one.text),
         "hex": one.text.hex(),
-        "spelling": _readable(one.spelling),
+        "spelling": escaped(one.spelling),
         "allowed_by": allowed,
         "forbidden_by": forbidden,
         "accepter": one.accepter,
@@ -177,11 +177,7 @@ def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> dict[str, Any]:
     """Tokens with what they stand for; ends of sequence have a name but no bytes."""
     text = spelled(vocabulary, ids)
     named = b"".join(vocabulary.tokens[one] for one in ids)
-    return {"ids": list(ids), "text": _readable(named), "hex": text.hex()}
-
-
-def _readable(text: bytes) -> str:
-    return text.decode("utf-8", "backslashreplace")
+    return {"ids": list(ids), "text": escaped(named), "hex": text.hex()}
 
 
 def _indented(text: str) -> Iterator[str]:

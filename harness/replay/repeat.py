@@ -21,6 +21,7 @@ from harness.engines.requests import EngineMetadata, Exhaust, Goto, Probe
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
+from harness.printable import escaped
 from harness.protocol import EngineInfo
 from harness.replay.witness import NO_END, Witness
 from harness.replay.witness_reader import CaseWitnesses, Choice, spelled, witnesses
@@ -68,8 +69,8 @@ class Replayed:
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
-        text = self.witness.text.decode("utf-8", "backslashreplace")
-        about = {**self.witness.row(), "token": self.witness.token, "text": text}
+        about = {**self.witness.row(), "token": self.witness.token}
+        about["text"] = escaped(self.witness.text)
         return {**about, "agrees": self.agrees, "difference": self.difference}
 
 

@@ -24,7 +24,7 @@ from harness.impact.answers import MANIFEST, ImpactRun, open_impact
 from harness.impact.causes import read_causes
 from harness.impact.overruled import RULINGS
 from harness.impact.summary import summarize
-from harness.printable import json_rows, markdown
+from harness.printable import escaped, json_rows, markdown
 from harness.render.table import Table, as_csv, as_markdown
 from harness.report import figures
 from harness.report.page.collect import manifest_without_seals
@@ -116,7 +116,7 @@ def _smallest_cases(run: ImpactRun) -> Iterator[dict[str, Any]]:
     for (bug, engine), one in sorted(found.items(), key=lambda entry: entry[0][::-1]):
         if one.error is not None:
             about = {"class": one.class_, "departure": one.departure, "schema": one.error.schema}
-            text = one.error.readable_text
+            text = escaped(one.error.text)
             yield {"engine": engine, "bug": bug, **about, "text": text, "at": one.at}
 
 

@@ -407,13 +407,13 @@ def _matching(automaton: Pattern | None, low: int, high: int, most: int) -> Iter
     first = None if automaton is None else automaton.finish(automaton.start, low)
     if automaton is None or first is None:
         return
-    tried = [first, automaton.finish(automaton.start, min(high, _MAX_LENGTH)) or first]
-    tried += [*automaton.alternatives(8), "x" + first, first + "x", f"é{first}1"]
+    texts = [first, automaton.finish(automaton.start, min(high, _MAX_LENGTH)) or first]
+    texts += [*automaton.alternatives(8), "x" + first, first + "x", f"é{first}1"]
     for char in ODD:
-        tried += [first[:at] + char + first[at + 1 :] for at in (0, len(first) // 2)]
-        tried.append(first + char)
-    tried += [automaton.finish(automaton.start, max(low, size)) or first for size in _LENGTHS]
-    long = dict.fromkeys(one for one in tried if len(one) >= low)
+        texts += [first[:at] + char + first[at + 1 :] for at in (0, len(first) // 2)]
+        texts.append(first + char)
+    texts += [automaton.finish(automaton.start, max(low, size)) or first for size in _LENGTHS]
+    long = dict.fromkeys(one for one in texts if len(one) >= low)
     accepted = (one for one in long if automaton.accepts(automaton.walk(automaton.start, one)))
     yield from islice(accepted, most)
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, Final
 
+from harness.jsontext.spans import root_of
 from harness.schemas.format_values import format_values
 from harness.schemas.schema import (
     child_schema,
@@ -105,6 +106,8 @@ def _neighbours(value: Any) -> Iterator[Any]:
         yield from (value + "a", value[:-1], value.swapcase(), value[:1], half, value.strip())
     elif number(value) is not None:
         yield value + 1
+    elif isinstance(value, list):
+        yield from (value[:-1], value + value[-1:])
     else:
         yield None if value is not None else "null"
 
@@ -146,9 +149,8 @@ def _of_object(
     values: Values, variant: Variant, value: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     required = set(map(str, listed(variant.get("required"))))
-    for name in value:
-        if name in required:
-            yield {key: one for key, one in value.items() if key != name}
+    for name in sorted(value, key=lambda name: name not in required):
+        yield {key: one for key, one in value.items() if key != name}
     known = {*value, *property_names([variant])}
     for name in [one for one in values.names if one not in known][:8]:
         yield {**value, name: None}
@@ -190,9 +192,29 @@ def _of_array(values: Values, variant: Variant, value: list[Any]) -> Iterator[li
         yield [*value, None]
 
 
-_RUNS: Final = (
-    *((re.compile("[a-z]+"), "a"), (re.compile("[A-Z]+"), "A"), (re.compile("[0-9]+"), "0")),
+_STRING_EDITS: Final = (
+    *(b"\x01", b"\x7f", b"\\u0000", b"\\ud800", b'\\"', b"\\u00e9", "é".encode(), b"a" * 120),
 )
+_NUMBER_EDITS: Final = (b".0", b"e1", b"E+2", b".5", b"0" * 20)
+
+
+def odd_texts(text: bytes) -> Iterator[bytes]:
+    """A JSON text with something in one string or number that JSON or a rule may not take."""
+    pending = [root_of(text)]
+    while pending:
+        node = pending.pop(0)
+        pending += [part for one in node.entries for part in dict.fromkeys((one.key, one.value))]
+        if node.kind == "string":
+            yield from _with_edits(text, node.end - 1, _STRING_EDITS)
+        elif node.kind == "number":
+            yield from _with_edits(text, node.start, (b"-", b"0"))
+            yield from _with_edits(text, node.end, _NUMBER_EDITS)
+
+
+def _with_edits(text: bytes, at: int, edits: Iterable[bytes]) -> Iterator[bytes]:
+    return (text[:at] + edit + text[at:] for edit in edits)
+
+
 _SHAPE: Final = 60
 """Characters of a text whose shape is looked at."""
 
@@ -224,8 +246,8 @@ def traits(value: Any) -> frozenset[str]:
 
 def _shape(text: str) -> str:
     shape = text[:_SHAPE]
-    for run, letter in _RUNS:
-        shape = run.sub(letter, shape)
+    for run, letter in (("[a-z]+", "a"), ("[A-Z]+", "A"), ("[0-9]+", "0")):
+        shape = re.sub(run, letter, shape)
     return f"{shape}/{len(text).bit_length()}"
 
 

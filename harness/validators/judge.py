@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import MaskcourtError
+from harness.jsontext.pointers import typed_steps
 from harness.schemas.schema import Fault
 from harness.validators.coverage import Coverage, Feature
 from harness.validators.format_rules import ASSERTION
@@ -33,6 +34,12 @@ CHUNK = 512
 
 _PATIENCE = 3
 """After this many dead hosts in one case the rest of its texts stay undecided unasked."""
+
+MAX_FAILURES = 16
+"""Errors of each validator to ask for where all are wanted; they may name thousands."""
+_SHOWN = 3
+"""Errors of each validator that a reader is shown."""
+_POINTERS = ("instance_pointer", "schema_pointer")
 
 MAX_KILLS = 5
 """A host that is killed more often in one case ends the run, which can be gone on with."""
@@ -152,9 +159,13 @@ class Judge:
 
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
-        answer = self._ask("errors", [text])
-        errors = [] if answer is None else answer.head["errors"]
-        return [(keyword, tuple(instance), tuple(schema)) for keyword, instance, schema in errors]
+        answer = self._ask("opinions", [text], errors=MAX_FAILURES)
+        opinions = {} if answer is None else answer.head["opinions"]
+        return [
+            (error["keyword"], *(tuple(typed_steps(error[one])) for one in _POINTERS))
+            for name in ("jsonschema", "jsonschema-rs")
+            for error in opinions.get(name, {}).get("errors", ())
+        ]
 
     def opinions(self, schema: str, text: bytes) -> dict[str, Any]:
         """What both validators say of `text`, in words; opened for `schema` if need be.
@@ -167,7 +178,7 @@ class Judge:
         if refused is not None:
             self.schema = None
             return {"verdict": "undecided", "reason": refused.reason, "detail": refused.message}
-        answer = self._ask("opinions", [text])
+        answer = self._ask("opinions", [text], errors=_SHOWN)
         died = {"verdict": "undecided", "reason": _DIED.reason, "detail": ""}
         return died if answer is None else dict(answer.head["opinions"])
 
@@ -212,7 +223,7 @@ class Judge:
             return Unjudgeable(answer.head["unjudgeable"], answer.head["message"])
         return None
 
-    def _ask(self, what: str, texts: Sequence[bytes]) -> wire.Message | None:
+    def _ask(self, what: str, texts: Sequence[bytes], **more: Any) -> wire.Message | None:
         """The answer to a command about texts; None where the host ends over it."""
         if self._deaths >= _PATIENCE:
             return None
@@ -220,7 +231,7 @@ class Judge:
         while True:
             if not self._host.running and self._open() is not None:
                 break
-            answer = self._host.request({"do": what}, arrays, self.seconds, self.meanwhile)
+            answer = self._host.request({"do": what, **more}, arrays, self.seconds, self.meanwhile)
             if isinstance(answer, wire.Message):
                 return answer
             self._host.stop()

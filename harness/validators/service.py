@@ -7,21 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from harness.jsontext.pointers import typed_steps
 from harness.validators.coverage_meter import CoverageMeter
 from harness.validators.format_rules import ANNOTATION
 from harness.validators.judge import SUSPECT, VERDICTS, Ruling
 from harness.validators.validate import (
-    MAX_FAILURES,
     Opinion,
     TextOutcome,
     UnjudgeableError,
     Validators,
 )
 from harness.workers import wire
-
-_SHOWN = 3
-"""Errors of each validator that a reader is shown."""
 
 
 class ValidatorService:
@@ -66,20 +61,10 @@ class ValidatorService:
             return _ruling(screened)
         return Ruling(SUSPECT, "", *screened, "", "invalid")
 
-    def errors(self, message: wire.Message) -> wire.Message:
-        """The errors that the validators name: keyword, instance path, schema path."""
-        (text,) = _texts(message)
-        errors = [
-            [one.keyword, typed_steps(one.instance_pointer), typed_steps(one.schema_pointer)]
-            for opinion in self.validators.judge(text, errors=MAX_FAILURES).opinions
-            for one in opinion.errors
-        ]
-        return wire.Message({"errors": errors})
-
     def opinions(self, message: wire.Message) -> wire.Message:
-        """What each validator by itself says of one text, in words for a reader."""
+        """What each validator by itself says of one text, with so many ``errors``."""
         (text,) = _texts(message)
-        outcome = self.validators.judge(text, errors=_SHOWN)
+        outcome = self.validators.judge(text, errors=message.head["errors"])
         answer: dict[str, Any] = {
             name: getattr(outcome, name) for name in ("verdict", "reason", "detail")
         }

@@ -34,9 +34,6 @@ from harness.validators.respelling import (
 
 Verdict = Literal["valid", "invalid", "contested", "undecided"]
 
-MAX_FAILURES = 16
-"""Errors to ask for where all are wanted; the validators may name thousands."""
-
 MAX_KNOWN = 20_000
 """Values whose judgement is remembered: many texts differ in nothing but their white space."""
 

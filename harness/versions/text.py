@@ -10,7 +10,7 @@ from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
 from harness.files import write_whole
-from harness.printable import code, markdown, printable
+from harness.printable import code, escaped, markdown, printable
 from harness.render.page import static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import REJECTIONS
@@ -128,7 +128,7 @@ def _bug(bug: Bug, about: str) -> Iterator[str]:
 
 
 def _text(bug: Bug) -> str:
-    return marked(bug) if bug.error.kind in REJECTIONS else bug.error.readable_text
+    return marked(bug) if bug.error.kind in REJECTIONS else escaped(bug.error.text)
 
 
 def first(lines: Iterable[str]) -> list[str]:

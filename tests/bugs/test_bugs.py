@@ -10,9 +10,7 @@ from contextlib import closing
 import pytest
 
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.identity import bug_id
 from harness.bugs.scripts import script
-from harness.bugs.shrink import shrink
 from harness.bugs.trial import Trial
 from harness.classification.departures import load_catalogue
 from harness.cli.main import main
@@ -161,33 +159,6 @@ ERRORS = [
      {"type": "object", "properties": {"a": {"type": "null"}}}, b'{"a":}', b'{"a":1}'),
 ]  # fmt: skip
 """Of engines an error, its effect, and a text under the same schema that it treats rightly."""
-
-
-FORMS = [
-    ("xgrammar", "false_acceptance", [
-        ({"type": "string", "format": "date-time"}, b'"2024-05-06T07:08:60%s"' % zone)
-        for zone in (b"Z", b"+00:00", b"-11:30")
-    ]),
-    ("outlines", "false_rejection", [
-        ({"type": "object", "properties": {"x": {"type": "null"}}, "additionalProperties": True}, text)
-        for text in (b'{"x":null,"y":2}', b'{"y":2}')
-    ]),
-]  # fmt: skip
-"""Of an engine forms of one error."""
-
-
-@pytest.mark.parametrize(("engine", "kind", "forms"), FORMS)
-def test_forms_of_one_error_are_one_bug(engine, kind, forms):
-    (spec,) = provide_all(parse_specs([engine]))
-    found = set()
-    with closing(Trial(spec, InProcessJudge(), load_catalogue())) as trial:
-        for schema, text in forms:
-            case = ErrorCase(engine, kind, json.dumps(schema), text)
-            shown = trial.reproduce(case)
-            assert shown is not None
-            smallest = shrink(trial, case, shown)
-            found.add(bug_id(smallest.case, smallest.symptom.at))
-    assert len(found) == 1
 
 
 @pytest.mark.parametrize(("engine", "kind", "effect", "schema", "text", "mended"), ERRORS)

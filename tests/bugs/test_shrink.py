@@ -1,15 +1,18 @@
-"""Shrinking, with an engine that is a function: no process is started."""
+"""Shrinking with engines that are functions: to the smallest case, and one error in many forms is one bug."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from jsonschema import ValidationError
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
 from harness.bugs.passes import used_only
-from harness.bugs.shrink import MOST, shrink
+from harness.bugs.shrink import MOST, MOST_FAILURES, shrink
+from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Symptom
 from harness.validators.drafts import draft_of
 
@@ -136,3 +139,197 @@ def test_what_is_no_text_in_utf_8_has_no_parts_to_leave_out(text):
     schema = '{"type":"object","properties":{"a":{},"b":{"type":"integer"}}}'
     case = ErrorCase("tests.miniatures:Enumerator", "false_acceptance", schema, text)
     assert all(one.text == text for one in used_only(case))
+
+
+ESCAPE = "inside string: " + sort_of(b"\\")
+
+
+class Engine:
+    """An engine with one error: what it shows on a schema and a text, if any."""
+
+    seconds = 0.0
+
+    def __init__(self, shows, kind="false_rejection"):
+        self._shows = shows
+        self._kind = kind
+        self.failures = 0
+
+    def reproduce_all(self, cases):
+        for case in cases:
+            yield self._shows(case.parsed, case.text) if self._may_be(case) else None
+
+    def _may_be(self, case):
+        try:
+            draft_of(case.parsed).repaired(case.parsed).validate(json.loads(case.text))
+        except (ValueError, ValidationError):
+            return self._kind == "false_acceptance"
+        return self._kind == "false_rejection"
+
+    def bug(self, schema, text):
+        """The id of what a case shrinks to, and that."""
+        case = ErrorCase("engine", self._kind, compact(schema), text)
+        (symptom,) = self.reproduce_all([case])
+        smallest = shrink(self, case, symptom)
+        return bug_id(smallest.case, smallest.symptom.at), smallest.case
+
+
+def refuses(pattern, mark, when=lambda schema: True, group=0):
+    """What shows a symptom where a pattern is found in the text and the schema is such."""
+
+    def shows(schema, text):
+        match = re.search(pattern, text)
+        if match is None or not when(schema):
+            return None
+        shown = mark(match) if callable(mark) else mark
+        return Symptom(match.start(group), "bug", "", shown)
+
+    return shows
+
+
+def bound_of_any_number(schema, text):
+    broken = isinstance(schema.get("minimum"), int | float) and text.isdigit()
+    return Symptom(-1, "bug", "minimum", "minimum") if broken else None
+
+
+def further_member(schema, text):
+    named, keys = schema.get("properties"), re.findall(rb'(?:^\{|,)"([a-z]+)":', text)
+    if schema.get("additionalProperties") is not True or not keys or not named:
+        return None
+    if keys[0].decode() not in named:
+        return Symptom(2, "bug", "", "inside key: letter")
+    return Symptom(text.index(b","), "bug", "", "after member: 2c") if keys[1:] else None
+
+
+def value_of_a_type(schema, text):
+    part = schema.get("items", schema)
+    text = text.strip(b"[]") or text
+    if "properties" not in part or not isinstance(part.get("type"), str) or text[:1] == b"{":
+        return None
+    return Symptom(0, "bug", "", "start of value")
+
+
+def named_in_a_branch(schema, text):
+    parts = schema.get("anyOf", []) if "properties" in schema else []
+    keys = [key for part in parts for key, inner in part.get("properties", {}).items() if inner]
+    at = max((text.find(b'"%s"' % key.encode()) for key in keys), default=-1)
+    return Symptom(at + 1, "bug", "", "inside key: letter") if at >= 0 else None
+
+
+def is_bounded(schema):
+    return re.search('"(min|max)Length"', compact(schema))
+
+
+def with_type(kind):
+    return {"type": kind, "properties": {"a": {"type": "null"}}}
+
+
+VALUES = {"integer": b"12", "array": b"[]", "string": b'"ab"', "boolean": b"false"}
+MORE = {"type": "object", "additionalProperties": True, "properties": {"name": {"type": "null"}}}
+BRANCH = {"type": "object", "properties": {"b": {"type": "boolean"}}}
+BELOW = {"type": "array", "items": {"type": "number", "maximum": 0}}
+
+ONE = {
+    "an instant, however its zone is written": (
+        "false_acceptance",
+        refuses(rb'^"\d{4}-\d\d-\d\dT\d\d:\d\d:60(Z|[+-]\d\d:\d\d)("$)', "format", group=2),
+        [({"type": "string", "const": "no instant"}, b'"2024-05-06T07:08:60%s"' % zone)
+         for zone in (b"Z", b"+00:00", b"-00:00", b"-11:30")],
+        {b'"0000-00-00T00:00:60Z"'},
+    ),
+    "a bound, where its fraction does not matter": (
+        "false_acceptance", bound_of_any_number,
+        [({"type": "number", "minimum": least}, b"0") for least in (0.3, 1, 7.5, 20)], None,
+    ),
+    "a further member, whether another comes before it": (
+        "false_rejection", further_member,
+        [(MORE, text) for text in (b'{"name":null,"x":1}', b'{"x":1}')], None,
+    ),
+    "a value of a type that nothing is about": (
+        "false_rejection", value_of_a_type,
+        [(with_type(kind), text) for kind, text in VALUES.items()], None,
+    ),
+    "an item of a type that nothing is about": (
+        "false_rejection", value_of_a_type,
+        [({"items": with_type(kind)}, b"[%s]" % text) for kind, text in VALUES.items()], None,
+    ),
+    "exactly one branch, or any": (
+        "false_rejection",
+        refuses(rb"^{(})$", "start of key: 7d", lambda schema: {"anyOf", "oneOf"} & schema.keys(), 1),
+        [({name: [{"type": "object", "minProperties": 0}]}, b"{}") for name in ("anyOf", "oneOf")],
+        None,
+    ),
+    "a branch beside one that only the value in the text needs": (
+        "false_rejection", named_in_a_branch,
+        [({"type": "object", "properties": {}, "anyOf": [BRANCH]}, b'{"b":true}'),
+         ({"type": "object", "properties": {}, "anyOf": [BRANCH, {"type": "object"}]}, b'{"b":0}')],
+        None,
+    ),
+    "what stands after an item, whether another follows": (
+        "false_rejection",
+        refuses(rb"^\[-0([,\]])", lambda match: f"after value: {sort_of(match[1])}", group=1),
+        [(BELOW, text) for text in (b"[-0]", b"[-0,0]")], None,
+    ),
+    "an escape, however deep in values of which nothing is said": (
+        "false_rejection", refuses(rb"(?<=\\u)(?!000)", "inside escape"),
+        [*(({"type": "object"}, text) for text in (
+            rb'{"\u4e00":0}', rb'{"":[{"a":"\u4e00"}]}', rb'{"a":{"b":{"\u4e00":1}}}')),
+         ({"type": "array"}, rb'["\u4e00"]'), ({"type": "string"}, rb'"\u4e00"')],
+        None,
+    ),
+    "an escape, whatever the bound and the surroundings": (
+        "false_rejection", refuses(rb"\\", ESCAPE, is_bounded),
+        [({"type": "string", "maxLength": 7}, rb'"ab\/c"'),
+         ({"items": {"minLength": 2, "type": "string", "title": "a name"}}, rb'["ab", "\u0041\\"]'),
+         ({"properties": {"name": {"maxLength": 30, "type": "string"}, "n": {"type": "number"}}},
+          rb'{"n": 1.5, "name": "\n"}')],
+        {rb'"\""'},
+    ),
+    "any character of a string": (
+        "false_rejection",
+        refuses(rb'(?<=")[^"]', lambda match: f"inside string: {sort_of(match[0])}", is_bounded),
+        [({"type": "string", "maxLength": 4}, text)
+         for text in (rb'"\/"', b'"7"', b'"-"', '"é"'.encode())],
+        None,
+    ),
+}  # fmt: skip
+"""Of an error its kind, what shows it, the forms in which it was met, and the smallest texts."""
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_an_error_is_one_bug_in_whatever_form_it_was_met(name):
+    kind, shows, forms, texts = ONE[name]
+    bugs = [Engine(shows, kind).bug(schema, text) for schema, text in forms]
+    assert len({bug for bug, _ in bugs}) == 1
+    assert texts is None or {case.text for _, case in bugs} == texts
+
+
+def test_a_type_that_a_keyword_is_about_stays():
+    shows = refuses(rb"^", "start of value", lambda part: {"properties", "minimum"} <= part.keys())
+    _, case = Engine(shows).bug({"type": "integer", "properties": {}, "minimum": 0}, b"3")
+    assert case.parsed["type"] == "integer"
+
+
+def test_names_that_a_dependency_lists_are_the_authors():
+    def case(name, other):
+        schema = {"type": "object", "dependencies": {name: [other]}}
+        return ErrorCase("engine", "false_acceptance", compact(schema), b'{"%s":0}' % name.encode())
+
+    assert bug_id(case("card", "Street 2"), 9) == bug_id(case("a", "b"), 6)
+
+
+@pytest.mark.parametrize("failing", [0, MOST_FAILURES])
+def test_an_engine_that_fails_on_the_way_is_asked_for_the_common_form_all_the_same(failing):
+    """It fails on what is tried first, so often that no more than the common form is tried."""
+
+    class Fails(Engine):
+        def reproduce_all(self, cases):
+            if self.failures < failing:
+                self.failures += 1
+                return iter([None] * len(cases))
+            return super().reproduce_all(cases)
+
+    schema = {"items": {"type": "boolean"}, **MORE}
+    case = ErrorCase("engine", "false_rejection", compact(schema), b'{"name":null,"x":1}')
+    smallest = shrink(Fails(further_member), case, further_member(schema, case.text))
+    whole, _ = Engine(further_member).bug(schema, case.text)
+    assert bug_id(smallest.case, smallest.symptom.at) == whole

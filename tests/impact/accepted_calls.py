@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from harness.impact.bfcl import BfclQuestion
-from harness.impact.bfcl_scoring import OPTIONAL, accepted_value
+from harness.impact.bfcl import OPTIONAL, BfclQuestion, accepted_value
 
 
 def first_call(question):

@@ -14,8 +14,7 @@ from types import ModuleType, SimpleNamespace
 import jsonschema_rs
 import pytest
 
-from harness.impact.bfcl import CATEGORIES, load, read
-from harness.impact.bfcl_scoring import score_call
+from harness.impact.bfcl import CATEGORIES, load, read, score_call
 from tests.command import ROOT
 from tests.impact.accepted_calls import first_call, mutants
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError, UsageError
-from harness.impact.bfcl import arguments, call_schema, load, tool
-from harness.impact.bfcl_scoring import normalized, score_call
+from harness.impact.bfcl import arguments, call_schema, load, normalized, score_call, tool
 from tests.impact.accepted_calls import call, first_call, mutants, question
 
 

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.impact.keys import IN_KEY, IN_PROMPT, NEUTRAL_KEY, load
-from harness.impact.math_answers import (
+from harness.impact.keys import (
+    IN_KEY,
+    IN_PROMPT,
+    NEUTRAL_KEY,
     boxed,
-    gsm8k_reference,
     last_number,
+    load,
     normalized_expression,
     same_expression,
 )
@@ -132,10 +134,6 @@ def test_the_last_number_of_a_text_counts(text, number):
 
 def test_a_text_without_a_number_has_none():
     assert last_number("seven") is None
-
-
-def test_the_reference_of_gsm8k_is_behind_its_mark():
-    assert gsm8k_reference("4 + 3 = <<4+3=7>>7\n#### 1,007") == "1,007"
 
 
 def test_the_last_box_that_closes_counts():

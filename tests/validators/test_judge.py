@@ -276,7 +276,7 @@ class Hunted(ValidatorService):
 
 class TestKilledBySomebodyElse:
     @pytest.mark.parametrize(
-        "kills", [{"open": 2}, {"judge": 3}, {"open": 1, "judge": 1, "screen": 1, "errors": 2}]
+        "kills", [{"open": 2}, {"judge": 3}, {"open": 1, "judge": 1, "screen": 1, "opinions": 2}]
     )
     def test_it_is_asked_again_and_nothing_is_lost(self, monkeypatch, kills):
         monkeypatch.setattr(Hunted, "kills", dict(kills))

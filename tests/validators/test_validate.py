@@ -14,8 +14,9 @@ from harness.jsontext import strict_json
 from harness.schemas.format_values import format_values
 from harness.validators import formats
 from harness.validators.drafts import draft_of
+from harness.validators.judge import MAX_FAILURES
 from harness.validators.respelling import MAX_MESSAGE
-from harness.validators.validate import MAX_FAILURES, UnjudgeableError, Validators
+from harness.validators.validate import UnjudgeableError, Validators
 
 DRAFTS = {f"draft-0{n}": f"http://json-schema.org/draft-0{n}/schema#" for n in (4, 6, 7)}
 DRAFTS |= {n: f"https://json-schema.org/draft/{n}/schema" for n in ("2019-09", "2020-12")}
