@@ -24,10 +24,11 @@ _LARGEST = 1 << 53
 
 _ANY, _SEED, _COUNT, _WORDS = object, (int,), (int,), {"*": (str,)}
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
-_ENGINE = {"version": _TEXT, "build": _TEXT, "options": {"*": (bool, int, str)}, "packages": _WORDS}
-_ENGINE |= {"tokens_asked": _COUNT, "tokens_with_other_bytes": _COUNT}
-_RULES = {"seed": _SEED, "cap": (int, type(None)), "challenger": (bool,), "budget": (int, float)}
-_RULES |= {"walks": _COUNT, "generated": _COUNT, "samples": _COUNT, **_WORDS}
+_ENGINE: dict[str, Any] = {"version": _TEXT, "build": _TEXT, "options": {"*": (bool, int, str)}}
+_ENGINE |= {"packages": _WORDS, "tokens_asked": _COUNT, "tokens_with_other_bytes": _COUNT}
+_RULES: dict[str, Any] = {"seed": _SEED, "cap": (int, type(None)), "challenger": (bool,)}
+_RULES |= {"budget": (int, float), "walks": _COUNT, "generated": _COUNT, "samples": _COUNT}
+_RULES |= _WORDS
 _VOCABULARY = {"spec": (str,), "eos": _TEXT, "name": (str,), "size": _COUNT, "sha256": (str,)}
 _MANIFEST: Mapping[str, Any] = {
     "identity": {
