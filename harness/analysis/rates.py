@@ -115,7 +115,7 @@ class Rates:
             **{name: int(counted[at]) for at, name in enumerate(WORST_FIRST)},
             "of": int(judged.sum()),
             "declared": int((hits & (self.shown_by(engine, effects, bugs=True) >= limit)).sum()),
-            **dict(zip(("share", "real_share"), (one.scaled(1) for one in both), strict=True)),
+            **dict(zip(("share", "real_share"), (one.row() for one in both), strict=True)),
         }
 
     def pairs(self) -> list[dict[str, Any]]:

@@ -1,12 +1,12 @@
-"""95% intervals of shares and rates, tests of pairs, and estimates from samples of disputes.
+"""95% intervals of shares, and tests of pairs.
 
 A few schemas hold most of the errors, and the tokens of one schema are no independent draws: what
 a run samples is schemas. So cases are drawn with replacement, each with all that belongs to it, and
 the interval is the middle 95% of what the resamples give (the percentile bootstrap: Efron and
 Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). A share of none of `n` cases gets
 the rule of three instead, from 0 to 3/n (Hanley and Lippman-Hand, JAMA 249, 1983), a share of all
-its mirror image; a rate gets no interval where all resamples are alike. Cases that were written by
-hand were drawn from nothing: a share of them is a plain fraction.
+its mirror image. Cases that were written by hand were drawn from nothing: a share of them is a
+plain fraction.
 
 Two engines that were asked about the same things are compared thing by thing. The exact test of
 McNemar (Psychometrika 12, 1947) asks how often a fair coin would divide those that only one of the
@@ -37,9 +37,6 @@ NO_SAMPLE = (
 )
 _DRAWN = ("maskbench", "jsonschemabench")
 """Data whose schemas were collected from where schemas are used."""
-_Z95 = 1.959963984540054
-_AT_ONCE = 4_000_000
-"""Draws that are held in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +58,10 @@ class Interval:
             return ""
         return f" ({self.low:.1%} to {self.high:.1%})"
 
-    def scaled(self, factor: float) -> dict[str, Any]:
-        """As JSON, in units of 1/`factor`, to six digits."""
+    def row(self) -> dict[str, Any]:
+        """As JSON, to six digits."""
         ends = {"value": self.value, "low": self.low, "high": self.high}
-        rounded = {name: one and six_digits(one * factor) for name, one in ends.items()}
+        rounded = {name: one and six_digits(one) for name, one in ends.items()}
         return {**rounded, "interval": self.method}
 
 

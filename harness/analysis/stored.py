@@ -23,8 +23,7 @@ their rows. Words are of one enumeration, so that millions of verdicts take litt
     before (how many tokens were consumed), class and departure, shown_by (as an enumeration that
     orders: the worst first, those that show no effect last), by_format (false acceptances that rest
     on ``format`` alone), judged (the engines judged there, as bits: all for texts), dispute_row,
-    only_challenger (whether a run without
-    the challenger would not have it).
+    only_challenger (whether a run without the challenger would not have it).
 """
 
 from __future__ import annotations

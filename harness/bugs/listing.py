@@ -161,7 +161,7 @@ class Bug(ShrunkVerdict):
             "keywords": keywords(self.error),
             "cases": self.cases,
             "judged": self.judged,
-            "share": self.share.scaled(1),
+            "share": self.share.row(),
             "verdicts": self.verdicts,
             "severity": self.severity,
             "severities": dict(self.severities),

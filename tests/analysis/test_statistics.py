@@ -51,11 +51,11 @@ class TestShares:
 
 
 class TestAsJson:
-    def test_is_rounded_to_six_digits_in_the_unit_asked_for(self):
-        assert share(True, False, False).scaled(1)["value"] == 0.333333
+    def test_is_rounded_to_six_digits(self):
+        assert share(True, False, False).row()["value"] == 0.333333
 
     def test_keeps_what_is_not_known(self):
-        assert share().scaled(100) == {"value": None, "low": None, "high": None, "interval": "none"}
+        assert share().row() == {"value": None, "low": None, "high": None, "interval": "none"}
 
 
 FEW = st.integers(0, 60)
