@@ -145,7 +145,11 @@ class LLGuidanceEngine:
         return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
 
     def library(self, schema: str) -> Library:
-        ends = self._vocabulary.eos_ids if self._knows_several_ends() else (self._vocabulary.eos,)
+        ends = (
+            self._vocabulary.eos_ids
+            if hasattr(self._module.LLTokenizer, "eos_tokens")
+            else (self._vocabulary.eos,)
+        )
         tokenizer = self._tokenizer
         if len(ends) > 1:
             tokenizer = _tokenizer(self._module, self._vocabulary, list(ends))
@@ -181,16 +185,12 @@ class LLGuidanceEngine:
             raise Refused(str(error).strip()) from error
 
     def _started(self, grammar: str, tokenizer: Any) -> Any:
-        """The library's matcher, its first mask computed."""
         native = self._matcher(tokenizer, grammar, log_level=0)
         if not native.is_error():
             native.compute_bitmask()
         if native.is_error():
             raise Refused(native.get_error().strip())
         return native
-
-    def _knows_several_ends(self) -> bool:
-        return hasattr(self._module.LLTokenizer, "eos_tokens")
 
     def _knows(self, json_option: str) -> bool:
         grammar = self._grammar("{}", {json_option: True})
@@ -331,7 +331,6 @@ class _GreedyTokenizer:
 
 
 def _calls_of(native: Any, executor: Any) -> LibraryCalls:
-    """What the library's matcher offers a server, in this version."""
 
     def fill_row(rows: Masks, row: int) -> None:
         native.unsafe_compute_mask_ptr(rows[row].ctypes.data, rows[row].nbytes)

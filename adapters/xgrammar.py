@@ -258,7 +258,6 @@ class _EarlyMatcher(MaskFirst, _ReplayingMatcher):
 
 
 def _calls_of(native: Any, batch: Any) -> LibraryCalls:
-    """What the library's matcher offers a server, in this version."""
 
     def fill_row(rows: Masks, row: int) -> None:
         if native.fill_next_token_bitmask(rows.view(np.int32), row) is False:

@@ -351,7 +351,6 @@ def _is_met(required: Requirement, found: importlib.metadata.Distribution | None
 
 
 def _build_key(distribution: str, digest: str) -> str:
-    """The directory of a build's environment: one per content."""
     return f"build-{canonicalize_name(distribution)}-{digest[:16]}-{_parent_key()}"
 
 

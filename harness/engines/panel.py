@@ -184,12 +184,11 @@ class Panel:
         self._waiting: dict[int, Asking[Any]] = {}
         self._ended: dict[int, Any] = {}
         self._asked: dict[int, _Question] = {}
-        self._hosts = [self._host(index, words) for index in range(len(specs))]
-
-    def _host(self, index: int, words: int) -> Host:
-        spec, service = self.specs[index], "harness.engines.service:EngineService"
-        memory = self.limits.memory
-        return Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory), words)
+        service, memory = "harness.engines.service:EngineService", limits.memory
+        self._hosts = [
+            Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory), words)
+            for spec in specs
+        ]
 
     def __len__(self) -> int:
         return len(self.specs)
@@ -232,7 +231,6 @@ class Panel:
         return answer
 
     def check(self) -> dict[int, requests.Checked | Failure]:
-        """Ask every engine which bytes it holds for the vocabulary's tokens."""
         return self.ask(dict.fromkeys(range(len(self)), requests.Check()), 120.0)
 
     def compile(

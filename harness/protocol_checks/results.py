@@ -106,7 +106,6 @@ class Summary:
         return any(one.counts["outcome"] in ("broken", "crashed") for one in self.counts.values())
 
     def witnesses(self) -> Iterator[tuple[RuleCount, CaseResult, Violation]]:
-        """The smallest violation of each rule that an engine breaks."""
         for count in self.counts.values():
             if count.smallest is not None:
                 yield count, *count.smallest
