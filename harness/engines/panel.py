@@ -184,11 +184,12 @@ class Panel:
         self._waiting: dict[int, Asking[Any]] = {}
         self._ended: dict[int, Any] = {}
         self._asked: dict[int, _Question] = {}
-        service, memory = "harness.engines.service:EngineService", limits.memory
-        self._hosts = [
-            Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory), words)
-            for spec in specs
-        ]
+        self._hosts = [self._host(index, words) for index in range(len(specs))]
+
+    def _host(self, index: int, words: int) -> Host:
+        spec, service = self.specs[index], "harness.engines.service:EngineService"
+        memory = self.limits.memory
+        return Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory), words)
 
     def __len__(self) -> int:
         return len(self.specs)
