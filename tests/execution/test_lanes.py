@@ -10,7 +10,7 @@ import pytest
 
 from harness.comparison.case_run import Rules
 from harness.engines.panel import Limits
-from harness.errors import RunDirectoryError, UsageError
+from harness.errors import MaskcourtError, RunDirectoryError, UsageError
 from harness.execution import lanes
 from harness.execution.bench import run_with
 from harness.execution.lanes import Lane, LaneSettings
@@ -206,7 +206,7 @@ def test_prepares_nothing_for_cases_that_are_not_there(tmp_path, executor):
 
 def test_a_bad_place_is_refused_before_anything_is_looked_at(tmp_path, executor):
     (tmp_path / "run").touch()
-    with pytest.raises(RunDirectoryError, match="is no directory"):
+    with pytest.raises(MaskcourtError, match="is no directory"):
         run_with(executor, request_for(tmp_path, vocabulary="nowhere"))
 
 
