@@ -12,10 +12,9 @@ import numpy as np
 from harness.comparison.challenger import Challenge
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Flaw, Status, Verdicts, charged, judge, rejections
-from harness.comparison.findings_store import ViolationWitness
 from harness.comparison.flaws import wrong_ends, wrong_steps
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
-from harness.comparison.position_resolution import PositionResolution
+from harness.comparison.position_resolution import PositionResolution, ViolationWitness
 from harness.comparison.resolvers import Resolver
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
@@ -337,13 +336,13 @@ class CaseWalk:
             engine = resolution.findings.engines[violation.row]
             if engine not in {one.engine for one in self.run.distrusted}:
                 raise Distrusted.by(violation, engine, self.number, number)
-            resolution.store.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
+            resolution.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
         for found in self.run.distrusted:
             one, engines = found.violation, resolution.findings.engines
             here = (found.walk, found.position) == (self.number, number) and found.engine in engines
             if here and one is not None and one.consumes:
                 row = engines.index(found.engine)
-                resolution.store.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
+                resolution.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
         resolution.locate(self.run.schema)
 
     def _recovered(

@@ -24,7 +24,7 @@ from harness.comparison.disputes import Dispute, draw
 from harness.comparison.findings import Status, judge, rejections
 from harness.comparison.json_masks import json_masks, spaced
 from harness.comparison.position_resolution import PositionResolution
-from harness.comparison.resolvers import Resolver, attempt
+from harness.comparison.resolvers import Resolver
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.completion.continuations import Context, Continuations
 from harness.engines.panel import Panel
@@ -158,9 +158,9 @@ class Challenges:
         """
         resolver.resolve(resolution, context)
         for one in resolution.look_again(self._confirmed):
-            resolution.store.disown(one.row, Status.MASK_CONSUME_MISMATCH)
+            resolution.disown(one.row, Status.MASK_CONSUME_MISMATCH)
             if one.consumes:
-                resolution.store.note_flaw(one.row, one.token, "mask_consume_mismatch", one.tokens)
+                resolution.note_flaw(one.row, one.token, "mask_consume_mismatch", one.tokens)
         resolution.locate(self.schema)
 
 
@@ -206,12 +206,12 @@ def resolve_forbidden(resolution: PositionResolution, context: Context, probable
     After `probable` tokens with what is probable there. No engine need be asked, and nothing is
     concluded where none is found.
     """
-    store, tokens = resolution.store, resolution.findings.tokens
+    tokens = resolution.findings.tokens
     ends, vocabulary = resolution.findings.ends, resolution.vocabulary
     known = np.fromiter((token in probable for token in tokens.tolist()), bool, len(tokens))
     others = np.flatnonzero(~known & ~ends)
     list_of = np.full(len(tokens), -1, dtype=np.int32)
-    written = [store.token_bytes[column] for column in others.tolist()]
+    written = [resolution.token_bytes[column] for column in others.tolist()]
     if context.in_string:
         list_of[others], texts = context.group(written, vocabulary.plain_first[tokens[others]])
     else:
@@ -219,12 +219,12 @@ def resolve_forbidden(resolution: PositionResolution, context: Context, probable
         number, texts = context.group(list(distinct))
         of = dict(zip(distinct, number.tolist(), strict=True))
         list_of[others] = [of[spaced(text)] for text in written]
-    lists = [[store.number(text, "reference") for text in one[:ATTEMPTS]] for one in texts]
+    lists = [[resolution.number(text, "reference") for text in one[:ATTEMPTS]] for one in texts]
     for column in np.flatnonzero(known).tolist():
         list_of[column] = len(lists)
         completions = probable[int(tokens[column])][:ATTEMPTS]
-        lists.append([store.number(text, "reference") for text in completions])
+        lists.append([resolution.number(text, "reference") for text in completions])
     if ends.any():
         list_of[ends] = len(lists)
-        lists.append([store.number(b"", "reference", ())])
-    attempt(resolution, list_of, lists, ATTEMPTS)
+        lists.append([resolution.number(b"", "reference", ())])
+    resolution.attempt(list_of, lists, ATTEMPTS)

@@ -20,7 +20,6 @@ from harness.comparison import (
     challenger,
     disputes,
     findings,
-    findings_store,
     flaws,
     generated_instances,
     json_masks,
@@ -222,7 +221,7 @@ def clearing_nobody(monkeypatch):
     def without_clearing(screen):
         def screened(self, tried):
             screen(self, tried)
-            self.store.cleared[:] = False
+            self.cleared[:] = False
 
         return screened
 
@@ -286,7 +285,7 @@ MUTANTS = (
     ),
     Mutant(
         "acceptances and rejections are swapped in the findings",
-        instead(findings_store.FindingsStore, "__init__", with_swapped_acceptances),
+        instead(position_resolution.PositionResolution, "__init__", with_swapped_acceptances),
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant(
@@ -428,7 +427,7 @@ MUTANTS = (
     Mutant(
         "the witness of a mask violation ends before it",
         instead(
-            findings_store.FindingsStore,
+            position_resolution.PositionResolution,
             "rolled_out",
             lambda rolled_out: lambda self, taken: rolled_out(self, taken[:-1]),
         ),
