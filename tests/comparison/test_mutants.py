@@ -17,7 +17,6 @@ import pytest
 from harness.comparison import (
     case_run,
     case_walk,
-    challenger,
     disputes,
     findings,
     flaws,
@@ -272,9 +271,9 @@ MUTANTS = (
     Mutant(
         "an end that all allow is told by the challenger, too",
         instead(
-            challenger.Challenges,
-            "at",
-            lambda at: lambda self, position, state, ends: at(self, position, state, ends=True),
+            case_walk,
+            "challenges",
+            lambda challenges: lambda *given, ends: challenges(*given, ends=True),
         ),
         checks.check_an_end_that_all_allow_is_told_once,
     ),
