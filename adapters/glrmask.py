@@ -134,7 +134,6 @@ class _Matcher(EndingMatcher):
 
 
 def _calls_of(state: Any) -> LibraryCalls:
-    """What a state offers a server; the end is part of the grammar, of which it knows no more."""
     return LibraryCalls(
         mask=lambda out: state.fill_mask(out.view(np.int32)),
         consume=state.commit_token,

@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, ClassVar, Self
 
@@ -117,8 +116,6 @@ class LLGuidanceEngine:
         self._matcher = llguidance.LLMatcher
         self._vocabulary = vocabulary
         self._tokenizer = _tokenizer(llguidance, vocabulary)
-        ends = vocabulary.eos, vocabulary.eos_ids, vocabulary.eos_mask
-        self._ids = _Ids(vocabulary.words, vocabulary.special.tobytes(), *ends)
         self._undecodable = frozenset(
             token
             for token, text in enumerate(vocabulary.tokens)
@@ -145,10 +142,14 @@ class LLGuidanceEngine:
         if hasattr(native, "get_grammar_warnings"):
             for warning in native.get_grammar_warnings():
                 sys.stderr.write(f"llguidance: warning: {warning}\n")
-        return (_ForcingMatcher if self._forced else _Matcher)(native, self._ids)
+        return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
 
     def library(self, schema: str) -> Library:
-        ends = self._vocabulary.eos_ids if self._knows_several_ends() else (self._ids.eos,)
+        ends = (
+            self._vocabulary.eos_ids
+            if hasattr(self._module.LLTokenizer, "eos_tokens")
+            else (self._vocabulary.eos,)
+        )
         tokenizer = self._tokenizer
         if len(ends) > 1:
             tokenizer = _tokenizer(self._module, self._vocabulary, list(ends))
@@ -184,7 +185,6 @@ class LLGuidanceEngine:
             raise Refused(str(error).strip()) from error
 
     def _started(self, grammar: str, tokenizer: Any) -> Any:
-        """The library's matcher, its first mask computed."""
         native = self._matcher(tokenizer, grammar, log_level=0)
         if not native.is_error():
             native.compute_bitmask()
@@ -192,36 +192,9 @@ class LLGuidanceEngine:
             raise Refused(native.get_error().strip())
         return native
 
-    def _knows_several_ends(self) -> bool:
-        return hasattr(self._module.LLTokenizer, "eos_tokens")
-
     def _knows(self, json_option: str) -> bool:
         grammar = self._grammar("{}", {json_option: True})
         return not self._matcher(self._tokenizer, grammar, log_level=0).is_error()
-
-
-@dataclass(frozen=True)
-class _Ids:
-    """What a matcher must know of the vocabulary."""
-
-    words: int
-    special: bytes
-    """By id, 1 where it is special, end of sequence included."""
-    eos: int
-    eos_ids: tuple[int, ...]
-    ends: Mask
-
-    def ordinary(self, token: int) -> bool:
-        return 0 <= token < len(self.special) and not self.special[token]
-
-    def asked(self, tokens: Sequence[int]) -> list[int]:
-        """What the library is asked about `tokens`: up to the first id that it never allows.
-
-        The end of sequence is the last of it.
-        """
-        asked = list(takewhile(self.ordinary, tokens))
-        ends = len(asked) < len(tokens) and tokens[len(asked)] in self.eos_ids
-        return [*asked, self.eos] if ends else asked
 
 
 class _Matcher(EndingMatcher):
@@ -230,9 +203,9 @@ class _Matcher(EndingMatcher):
     The end of sequence is never consumed by the library: `is_accepting` says whether it may be.
     """
 
-    def __init__(self, native: Any, ids: _Ids) -> None:
-        self.native, self._ids = native, ids
-        self._words = ids.words
+    def __init__(self, native: Any, vocabulary: Vocabulary) -> None:
+        self.native, self._ids = native, vocabulary
+        self._words = vocabulary.words
 
     def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library is at a limit; the matcher is of no more use."""
@@ -240,7 +213,7 @@ class _Matcher(EndingMatcher):
         self._raise_error()
         if len(self._ids.eos_ids) > 1 and allows(out, self._ids.eos):
             # The library knows one end-of-sequence id; the others mean the same.
-            np.bitwise_or(out, self._ids.ends, out=out)
+            np.bitwise_or(out, self._ids.eos_mask, out=out)
 
     def consume(self, token: int) -> bool:
         if self._ended:
@@ -248,7 +221,7 @@ class _Matcher(EndingMatcher):
         if token in self._ids.eos_ids:
             self._ended = self.native.is_accepting()
             return self._ended
-        if not self._ids.ordinary(token):
+        if token not in self._ids.ordinary:
             return False
         taken: int = 0 if self.native.is_stopped() else self.native.try_consume_tokens([token])
         self._raise_error()
@@ -258,7 +231,12 @@ class _Matcher(EndingMatcher):
         return copied(self, native=self.native.deep_copy())
 
     def follow(self, tokens: Sequence[int]) -> int:
-        asked = [] if self._ended else self._ids.asked(tokens)
+        if self._ended:
+            return 0
+        # up to the first id that is never allowed; the end of sequence is the last of it
+        asked = list(takewhile(self._ids.ordinary.__contains__, tokens))
+        if len(asked) < len(tokens) and tokens[len(asked)] in self._ids.eos_ids:
+            asked.append(self._ids.eos)
         if self._ids.eos in asked[:1]:
             return int(self.native.is_accepting())
         stopped = self.native.is_stopped()
@@ -353,7 +331,6 @@ class _GreedyTokenizer:
 
 
 def _calls_of(native: Any, executor: Any) -> LibraryCalls:
-    """What the library's matcher offers a server, in this version."""
 
     def fill_row(rows: Masks, row: int) -> None:
         native.unsafe_compute_mask_ptr(rows[row].ctypes.data, rows[row].nbytes)

@@ -149,7 +149,6 @@ def _write(session: Any, out: Mask) -> None:
 
 
 def _calls_of(session: Any, refused: type[Exception]) -> LibraryCalls:
-    """What a session offers a server; it raises where it refuses."""
 
     def consume(token: int) -> bool:
         try:

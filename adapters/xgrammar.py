@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,9 +41,6 @@ _PRESETS = {
     "spec": {"any_whitespace": True, "strict_mode": False, "any_order": False},
     "shipped": {"any_whitespace": True, "strict_mode": True, "any_order": False},
 }
-
-_IMPOSSIBLE, _ORDINARY, _END = 0, 1, 2
-
 
 _THREADS = 2
 """Of the library's own batches of masks."""
@@ -128,8 +124,11 @@ class XGrammarEngine:
                 "max_whitespace_cnt": options["max_whitespace"] or None,
             }
         )
-        self._ids = _Ids.of(vocabulary, self._tokenizer.special_token_ids)
-        self._named, self._ends = named, vocabulary.eos_ids
+        self._named, self.ends = named, vocabulary.eos_ids
+        never = {*self._tokenizer.special_token_ids} - {*self.ends}
+        self.ids = frozenset(range(vocabulary.size)) - never
+        self.possible = set_bits(self.ids, vocabulary.words)
+        """The ids that the library may allow at all; asked about others it complains in print."""
 
     def compile(self, schema: str) -> _Matcher:
         """A matcher; raises `Refused`, or MemoryError, which the library reports likewise."""
@@ -141,7 +140,7 @@ class XGrammarEngine:
         # one matcher of it for all: it holds nothing but its threads
         batch = getattr(self._library, "BatchGrammarMatcher", lambda max_threads: None)(_THREADS)  # noqa: ARG005
         return Library(
-            lambda: _calls_of(new(grammar), batch), self._ends, special_is_text=self._named
+            lambda: _calls_of(new(grammar), batch), self.ends, special_is_text=self._named
         )
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
@@ -166,9 +165,9 @@ class XGrammarEngine:
     def _start(self, grammar: Any) -> _Matcher:
         matcher = self._library.GrammarMatcher
         if hasattr(matcher, "fork"):
-            return _Matcher(matcher(grammar), self._ids)
+            return _Matcher(matcher(grammar), self)
         kind = _ReplayingMatcher if hasattr(matcher, "accept_string") else _EarlyMatcher
-        return kind(matcher(grammar), self._ids, lambda: matcher(grammar))
+        return kind(matcher(grammar), self, lambda: matcher(grammar))
 
     def _supported(self, settings: dict[str, Any]) -> dict[str, Any]:
         known = inspect.signature(self._compiler.compile_json_schema).parameters
@@ -181,42 +180,19 @@ class XGrammarEngine:
         return {name: value for name, value in settings.items() if name in known}
 
 
-@dataclass(frozen=True)
-class _Ids:
-    """Which ids the library may allow at all, as a mask and by id."""
-
-    possible: Mask
-    kinds: bytes
-    """By id: `_IMPOSSIBLE`, `_ORDINARY` or `_END`."""
-
-    def kind(self, token: int) -> int:
-        """The kind of an id: the library complains in print when asked about an impossible one."""
-        return self.kinds[token] if 0 <= token < len(self.kinds) else _IMPOSSIBLE
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary, taken_for_special: Iterable[int]) -> _Ids:
-        kinds = bytearray([_ORDINARY]) * vocabulary.size
-        for token in taken_for_special:
-            kinds[token] = _IMPOSSIBLE
-        for token in vocabulary.eos_ids:
-            kinds[token] = _END
-        possible = [token for token, kind in enumerate(kinds) if kind]
-        return cls(set_bits(possible, vocabulary.words), bytes(kinds))
-
-
 class _Matcher(EndingMatcher):
     """A `GrammarMatcher` that is copied by its own `fork`."""
 
-    def __init__(self, native: Any, ids: _Ids) -> None:
-        self.native, self._ids = native, ids
-        self._words = len(ids.possible)
+    def __init__(self, native: Any, engine: XGrammarEngine) -> None:
+        self.native, self._ids, self._possible = native, engine.ids, engine.possible
+        self._ends, self._words = engine.ends, len(engine.possible)
 
     def _write(self, out: Mask) -> None:
         if self._fill(out):
             # Bits beyond the vocabulary come out set where the mask is nearly full.
-            np.bitwise_and(out, self._ids.possible, out=out)
+            np.bitwise_and(out, self._possible, out=out)
         else:
-            out[:] = self._ids.possible
+            out[:] = self._possible
 
     def _fill(self, out: Mask) -> bool:
         """Have the mask written; False where all may come next, and nothing was written."""
@@ -224,10 +200,9 @@ class _Matcher(EndingMatcher):
         return written
 
     def consume(self, token: int) -> bool:
-        kind = _IMPOSSIBLE if self._ended else self._ids.kind(token)
-        if not kind or not self.native.accept_token(token):
+        if self._ended or token not in self._ids or not self.native.accept_token(token):
             return False
-        self._ended = kind == _END
+        self._ended = token in self._ends
         return True
 
     def clone(self) -> Self:
@@ -235,12 +210,12 @@ class _Matcher(EndingMatcher):
 
     def follow(self, tokens: Sequence[int]) -> int:
         """Accepts, then rolls back."""
-        kind, accept, taken = self._ids.kind, self.native.accept_token, 0
+        ids, accept, taken = self._ids, self.native.accept_token, 0
         for token in () if self._ended else tokens:
-            if not kind(token) or not accept(token):
+            if token not in ids or not accept(token):
                 break
             taken += 1
-            if kind(token) == _END:
+            if token in self._ends:
                 break
         if taken:
             self.native.rollback(taken)
@@ -250,8 +225,8 @@ class _Matcher(EndingMatcher):
 class _ReplayingMatcher(_Matcher):
     """A `GrammarMatcher` of a version without `fork`: a clone replays what was consumed."""
 
-    def __init__(self, native: Any, ids: _Ids, fresh: Callable[[], Any]) -> None:
-        super().__init__(native, ids)
+    def __init__(self, native: Any, engine: XGrammarEngine, fresh: Callable[[], Any]) -> None:
+        super().__init__(native, engine)
         self._fresh = fresh
         self._consumed: tuple[int, ...] = ()
 
@@ -283,7 +258,6 @@ class _EarlyMatcher(MaskFirst, _ReplayingMatcher):
 
 
 def _calls_of(native: Any, batch: Any) -> LibraryCalls:
-    """What the library's matcher offers a server, in this version."""
 
     def fill_row(rows: Masks, row: int) -> None:
         if native.fill_next_token_bitmask(rows.view(np.int32), row) is False:

@@ -123,7 +123,6 @@ def _print(table: ConformanceTable, scores: Sequence[GateScore] | None, kind: st
 def _reasons(
     fail_on: Sequence[str], table: ConformanceTable, scores: Sequence[GateScore]
 ) -> Iterator[str]:
-    """Why to leave with 1."""
     for what in fail_on:
         if what in _SCORES:
             counts = Counter({one.engine: len(one.cells[what]) for one in scores})

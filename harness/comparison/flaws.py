@@ -20,8 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from harness.comparison.findings import Flaw, Status, flawed
-from harness.comparison.findings_store import Columns
-from harness.comparison.position_resolution import PositionResolution
+from harness.comparison.position_resolution import Columns, PositionResolution
 from harness.comparison.walk import Position
 from harness.completion.rollout import LIMIT
 from harness.inputs.vocabulary import Vocabulary
@@ -106,7 +105,7 @@ class Probes:
                 if count >= LIMIT:
                     times_ = (token,) * (LIMIT - 1)
                     text = resolution.vocabulary.tokens[token] * len(times_)
-                    number = resolution.store.number(text, "probe", times_)
+                    number = resolution.number(text, "probe", times_)
                     resolution.findings.flaws.append(
                         Flaw(row, token, "unbounded_repetition", number, sort)
                     )
@@ -121,7 +120,7 @@ class Probes:
         findings = resolution.findings
         never = findings.accepts & (findings.status == Status.NOT_ASKED)
         never &= (
-            resolution.store.cleared[None, :]
+            resolution.cleared[None, :]
             & ~findings.ends[None, :]
             & resolution.alive[:, None]
             & ~resolution.slow[:, None]
@@ -130,7 +129,7 @@ class Probes:
         columns = {}
         for row, engine in enumerate(findings.engines):
             left = MAX_SEARCHED - self._searched.get(engine, 0)
-            chosen = np.flatnonzero(never[row] & (resolution.store.tries[row] == 0))[: min(left, 1)]
+            chosen = np.flatnonzero(never[row] & (resolution.tries[row] == 0))[: min(left, 1)]
             if len(chosen):
                 self._searched[engine] = self._searched.get(engine, 0) + len(chosen)
                 columns[row] = chosen

@@ -1,35 +1,41 @@
-"""What a resolver can do about the disputed tokens of one position.
+"""What is found out about the disputed tokens of one position, by asking engines and validators.
 
 It can *prove* (does this engine allow this continuation to the end?), *roll out* and *screen* (is
-the completed text valid?), and reads what came of it in the store. In which order to do that, and
-when to stop, is the resolvers' business. Here engines (by their rows) and validators are asked
-about tokens (by their columns), the store is told, and where an error lies is found in the end.
-An engine that fails is asked no more at this position.
+the completed text valid?). In which order to do that, and when to stop, is the resolvers' business.
+An entry is an engine (row) at a token (column). A text is the position's text, a disputed token and
+a completion; it is named by the token's column and the completion's number, and rulings by numbers
+as well, so that thousands of tokens that share a completion are handled as arrays. An engine that
+fails is asked no more at this position.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.findings import FAILED, Status, judge, rejections, witnessed
-from harness.comparison.findings_store import (
-    AttemptLists,
-    Attempts,
-    Columns,
-    FindingsStore,
-    RulingCache,
-    ViolationWitness,
-    by_row,
+from harness.comparison.findings import (
+    ENDED,
+    FAILED,
+    Completion,
+    Findings,
+    Flaw,
+    Status,
+    judge,
+    rejections,
+    witnessed,
 )
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
+from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.panel import Panel
 from harness.engines.requests import (
+    NO_CONTINUATION,
+    TOKEN_REFUSED,
     Confirm,
     Exhaust,
     FindRefused,
@@ -42,27 +48,58 @@ from harness.engines.text_probe import forced_token
 from harness.explain.error_location import Locating, Shapes
 from harness.inputs.vocabulary import Vocabulary
 from harness.schemas.schema import Fault
-from harness.validators.judge import Judge
+from harness.validators.judge import CONTESTED, INVALID, SUSPECT, UNDECIDED, VALID, Judge, Ruling
 from harness.workers import wire
 from harness.workers.outcomes import Failure
 from harness.workers.wire import A
 
+Columns = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
+
 PROVE_CHUNK = 1024
 ROLL_CHUNK = 16
 NO_FAILURES: Mapping[int, Failure] = MappingProxyType({})
+
+_WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
+_LEFT_WITH = {INVALID: Status.INVALID, UNDECIDED: Status.UNDECIDED}
+"""What an entry is left with where no completion was valid, by verdict."""
+
+
+class Attempts(NamedTuple):
+    """One engine's completions (by number) of some disputed tokens, none twice; shapes ``(k,)``."""
+
+    row: int
+    columns: Columns
+    numbers: Numbers
+
+
+@dataclass(frozen=True)
+class ViolationWitness:
+    """An engine was found to consume what its mask forbids: the last of `tokens` after `token`.
+
+    `consumes` says whether it consumes that one by itself, as it did in a longer text.
+    """
+
+    row: int
+    token: int
+    tokens: tuple[int, ...]
+    consumes: bool
 
 
 class PositionResolution:
     """One position while it is resolved; `tokens` are those to resolve, ascending, ``(n,)``.
 
     Engines that failed before are not asked; `failures` has them and those that fail here. Which
-    still answer, and whose masks take long, `alive` and `slow` say, ``(e,)``.
+    still answer, and whose masks take long, `alive` and `slow` say, ``(e,)``. `token_bytes` has
+    none at the end of generation. `first_invalid`, shape ``(e, n)``, numbers completions, -1 for
+    none; `tries`, ``(e, n)``, counts those that were not valid; `cleared`, ``(n,)``, are tokens
+    that some engine completed validly.
     """
 
     def __init__(
         self,
         position: Position,
-        tokens: npt.NDArray[np.int32],
+        tokens: Numbers,
         panel: Panel,
         judge: Judge,
         vocabulary: Vocabulary,
@@ -72,24 +109,33 @@ class PositionResolution:
     ) -> None:
         self.position = position
         self.vocabulary = vocabulary
-        self.store = store = FindingsStore(
-            position,
-            tokens,
-            vocabulary,
-            valid_completion_exonerates=valid_completion_exonerates,
+        accepts = (position.masks[:, tokens >> 5] >> (tokens & 31).astype(np.uint32)) & 1
+        can_end = np.any(position.masks & vocabulary.eos_mask, axis=1, keepdims=True)[:, 0]
+        self.findings = Findings.empty(
+            position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids, can_end
         )
-        self.findings = store.findings
+        self.findings.valid_completion_exonerates = valid_completion_exonerates
         self.alive = np.array([engine not in failures for engine in position.engines])
         self.failures: dict[int, Failure] = dict(failures)
         self.slow = np.array(
             [one != CHALLENGER_NUMBER and panel.specs[one].slow_masks for one in position.engines]
         )
+        self.first_invalid = np.full(accepts.shape, -1, dtype=np.int32)
+        self.tries = np.zeros(accepts.shape, dtype=np.int32)
+        self.cleared = np.zeros(len(tokens), dtype=np.bool_)
+        self.token_bytes = list(map(vocabulary.tokens.__getitem__, tokens.tolist()))
+        for column in np.flatnonzero(self.findings.ends).tolist():
+            self.token_bytes[column] = b""
         self._panel = panel
         self._judge = judge
-        texts = (position.text, store.token_bytes, store.findings.completions)
-        self._screened = RulingCache(judge.screen_many, *texts)
-        self._confirmed = RulingCache(judge.judge_many, *texts)
-        self._in_turn = np.ones(store.tries.shape, dtype=np.bool_)
+        self._in_turn = np.ones(accepts.shape, dtype=np.bool_)
+        self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
+        self._rulings: dict[Ruling, int] = {}
+        self._screened: dict[int, int] = {}
+        self._confirmed: dict[int, int] = {}
+        self._invalid: list[tuple[Attempts, Numbers]] = []
+        self._open_question: dict[tuple[int, int], tuple[Ruling, int]] = {}
+        self._contest_reserved()
 
     def take_turn(self, rows: npt.NDArray[np.bool_], entries: int | None = None) -> None:
         """From here on, the engines of some rows, shape ``(e,)``, alone are asked.
@@ -109,65 +155,110 @@ class PositionResolution:
     def undecided(self) -> npt.NDArray[np.bool_]:
         """Entries that nothing is settled about, of engines asked in this turn; ``(e, n)``."""
         alive = self.alive[:, None]
-        return cast("npt.NDArray[np.bool_]", self.store.unsettled() & alive & self._in_turn)
+        return cast("npt.NDArray[np.bool_]", self._unsettled() & alive & self._in_turn)
 
-    def prove(
-        self,
-        columns: Mapping[int, Columns],
-        list_of: npt.NDArray[np.int32],
-        lists: Sequence[Sequence[int]],
-        rank: npt.NDArray[np.int32],
-    ) -> Iterator[list[Attempts]]:
-        """Find, per row and column, the next completion of the column's list that is allowed.
+    def _unsettled(self) -> npt.NDArray[np.bool_]:
+        """Entries of accepted tokens about which nothing is settled, shape ``(e, n)``."""
+        findings = self.findings
+        judged = findings.accepts & ~self.cleared & (findings.status == Status.NOT_ASKED)
+        return cast("npt.NDArray[np.bool_]", judged)
 
-        The engines are at work on the next chunk while the caller has one. The challenger allows
-        every completion: JSON is what validators take.
+    def number(self, text: bytes, origin: str, tokens: tuple[int, ...] | None = None) -> int:
+        """The number of a completion; without `tokens`, cut greedily, end-of-sequence after."""
+        if tokens is None:
+            tokens = (*self.vocabulary.encode_greedy(text), self.vocabulary.eos)
+        key = (text, tokens)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.findings.completions)
+            self.findings.completions.append(Completion(text, tokens, origin))
+        return self._numbers[key]
 
-        `rank`, see `AttemptLists`, is moved past what was found, or to the list's end.
+    def rolled_out(self, taken: Sequence[int]) -> int:
+        """The number of what an engine wrote in a roll-out."""
+        ends = self.vocabulary.eos_ids
+        text = b"".join(self.vocabulary.tokens[token] for token in taken if token not in ends)
+        return self.number(text, "rollout", tuple(taken))
+
+    def text(self, column: int, number: int) -> bytes:
+        """The whole text of a completed token."""
+        completion = self.findings.completions[number]
+        return self.position.text + self.token_bytes[column] + completion.text
+
+    def attempt(self, list_of: Numbers, lists: Sequence[Sequence[int]], attempts: int) -> None:
+        """Try each column's list in order, until valid, exhausted, or `attempts` were invalid.
+
+        `list_of`, shape ``(n,)``, names the column's list of completions, -1 for none. The
+        challenger allows every completion: JSON is what validators take.
         """
-        known = AttemptLists(list_of, wire.Ragged.of_ints(lists), lists, rank)
-        asked = dict(columns)
-        for row in [row for row in columns if self.position.engines[row] == CHALLENGER_NUMBER]:
-            own = asked.pop(row)
-            yield [self.store.note_proved(row, own, rank[row, own], known)]
-        for answers in self._in_chunks(
-            asked, PROVE_CHUNK, lambda row, some: self._prove(row, some, known)
-        ):
-            yield [
-                self.store.note_proved(row, some, answer.values, known)
-                for row, (some, answer) in answers.items()
-            ]
+        lengths = np.array([*map(len, lists), 0], dtype=np.int32)[list_of]
+        members = wire.Ragged.of_ints(lists)
+        rank, before = np.zeros(self.tries.shape, dtype=np.int32), self.tries.copy()
 
-    def _prove(self, row: int, columns: Columns, known: AttemptLists) -> Prove:
-        used = np.unique(known.list_of[columns])
-        numbers = sorted({number for one in used.tolist() for number in known.lists[one]})
-        place = {number: index for index, number in enumerate(numbers)}
-        members = [[place[number] for number in known.lists[one]] for one in used.tolist()]
-        return Prove(
-            self.findings.tokens[columns],
-            np.searchsorted(used, known.list_of[columns]).astype(np.int32),
-            known.rank[row, columns],
-            wire.Ragged.of_ints([self.findings.completions[one].tokens for one in numbers]),
-            wire.Ragged.of_ints(members),
-            at=self.position.number,
-        )
+        def request(row: int, columns: Columns) -> Prove:
+            used = np.unique(list_of[columns])
+            numbers = sorted({number for one in used.tolist() for number in lists[one]})
+            place = {number: index for index, number in enumerate(numbers)}
+            return Prove(
+                self.findings.tokens[columns],
+                np.searchsorted(used, list_of[columns]).astype(np.int32),
+                rank[row, columns],
+                wire.Ragged.of_ints([self.findings.completions[one].tokens for one in numbers]),
+                wire.Ragged.of_ints([[place[n] for n in lists[one]] for one in used.tolist()]),
+                at=self.position.number,
+            )
+
+        while True:
+            promising = self.undecided() & (rank < lengths) & (self.tries - before < attempts)
+            columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
+            if not columns:
+                return
+            own = [row for row in columns if self.position.engines[row] == CHALLENGER_NUMBER]
+            chosen = [(row, some, rank[row, some]) for row in own for some in [columns.pop(row)]]
+            chunks = self._in_chunks(columns, PROVE_CHUNK, request)
+            proven = (
+                [(row, some, one.values) for row, (some, one) in answers.items()]
+                for answers in chunks
+            )
+            for answers in itertools.chain([chosen] if chosen else [], proven):
+                found = []
+                for row, some, choice in answers:
+                    for column in some[choice == TOKEN_REFUSED].tolist():
+                        self.findings.status[row, column] = Status.MASK_CONSUME_MISMATCH
+                        token = int(self.findings.tokens[column])
+                        self.findings.flaws.append(Flaw(row, token, "mask_consume_mismatch"))
+                    rank[row, some] = np.where(choice == NO_CONTINUATION, lengths[some], choice + 1)
+                    hits = some[choice >= 0]
+                    at = members.offsets[list_of[hits]] + choice[choice >= 0]
+                    found.append(Attempts(row, hits, members.values[at]))
+                self.screen(found)
 
     def roll_out(
         self, columns: Mapping[int, Columns], limit: int
     ) -> tuple[list[Attempts], dict[tuple[int, int], Status]]:
         """Roll out from tokens; the completed ones, and how the others ended."""
-        found: list[Attempts] = []
+        numbers: dict[int, dict[int, int]] = {}
         ended: dict[tuple[int, int], Status] = {}
         tokens, key, number = self.findings.tokens, self.position.key, self.position.number
         for answers in self._in_chunks(
             columns, ROLL_CHUNK, lambda _, some: RollOut(tokens[some], key, limit, at=number)
         ):
             for row, (asked, answer) in answers.items():
-                outcomes, taken = answer.outcomes, answer.taken.ints()
-                attempts, others = self.store.note_rolled_out(row, asked, outcomes, taken)
-                found.append(attempts)
-                ended |= others
-        return by_row(found), ended
+                completed = numbers.setdefault(row, {})
+                ways = zip(
+                    asked.tolist(), answer.outcomes.tolist(), answer.taken.ints(), strict=True
+                )
+                for column, outcome, taken in ways:
+                    status = ENDED.get(ROLLOUT_OUTCOMES[outcome])
+                    if status is None:
+                        completed[column] = self.rolled_out(taken)
+                        continue
+                    ended[row, column] = status
+                    if status in (Status.DEAD_END, Status.MASK_CONSUME_MISMATCH):
+                        self.note_flaw(row, int(tokens[column]), status.name.lower(), taken)
+        return [
+            Attempts(row, np.array([*some], np.int64), np.array([*some.values()], np.int32))
+            for row, some in sorted(numbers.items())
+        ], ended
 
     def exhaust(
         self, columns: Mapping[int, Sequence[int]], limit: int, budget: int
@@ -191,23 +282,101 @@ class PositionResolution:
 
     def screen(self, attempts: Sequence[Attempts]) -> None:
         """Validate completed tokens and note what follows for their engines."""
-        for one, ruled in zip(attempts, self._screened.look(attempts), strict=True):
-            self.store.note_rulings(one, ruled)
+        ruled = self._ruled(self._judge.screen_many, self._screened, attempts)
+        rulings = list(self._rulings)
+        verdicts = np.array([ruling.verdict for ruling in rulings], dtype=np.int8)
+        for (row, columns, numbers), which in zip(attempts, ruled, strict=True):
+            verdict = verdicts[which]
+            valid, wrong = verdict == VALID, (verdict == INVALID) | (verdict == SUSPECT)
+            self.findings.status[row, columns[valid]] = Status.VALID
+            self.findings.completion[row, columns[valid]] = numbers[valid]
+            self.cleared[columns[valid]] = True
+            self.tries[row, columns[~valid]] += 1
+            first = wrong & (self.first_invalid[row, columns] < 0)
+            self.first_invalid[row, columns[first]] = numbers[first]
+            if wrong.any():
+                attempt = Attempts(row, columns[wrong], numbers[wrong])
+                self._invalid.append((attempt, which[wrong]))
+            for at in np.flatnonzero(~valid & ~wrong).tolist():
+                question = (rulings[which[at]], int(numbers[at]))
+                self._open_question.setdefault((row, int(columns[at])), question)
+
+    def _ruled(
+        self,
+        ask: Callable[
+            [bytes, Sequence[bytes], Sequence[bytes], Numbers], tuple[Sequence[Ruling], Numbers]
+        ],
+        known: dict[int, int],
+        attempts: Sequence[Attempts],
+    ) -> list[Numbers]:
+        """The numbers of rulings on completed tokens; validators are asked once about each text."""
+        count = max(len(self.token_bytes), 1)
+        keys = [(one.numbers.astype(np.int64) * count + one.columns).tolist() for one in attempts]
+        if new := sorted({key for one in keys for key in one} - known.keys()):
+            numbers, columns = np.divmod(np.array(new), count)
+            used, suffix = np.unique(numbers, return_inverse=True)
+            suffixes = [self.findings.completions[number].text for number in used.tolist()]
+            middles = [self.token_bytes[column] for column in columns.tolist()]
+            found, which = ask(self.position.text, middles, suffixes, suffix.astype(np.int32))
+            places = [self._rulings.setdefault(ruling, len(self._rulings)) for ruling in found]
+            known |= zip(new, map(places.__getitem__, which.tolist()), strict=True)
+        return [np.array([known[key] for key in one], dtype=np.int32) for one in keys]
 
     def errors(self, column: int, number: int) -> list[Fault]:
         """The errors that the validators name in a completed token."""
-        return self._judge.errors(self.store.text(column, number))
+        return self._judge.errors(self.text(column, number))
+
+    def note_flaw(self, row: int, token: int, kind: str, taken: Sequence[int]) -> None:
+        """Note an error of another kind, shown by the tokens taken after a token."""
+        number = self.rolled_out(taken) if taken else -1
+        self.findings.flaws.append(Flaw(row, token, kind, number))
 
     def conclude(self, ended: Mapping[tuple[int, int], Status]) -> None:
         """Settle what is still undecided: false acceptances need both validators' word."""
-        invalid = self.store.first_invalid
-        for row, left in enumerate(self.store.unsettled()):
-            columns = np.flatnonzero(left & (invalid[row] >= 0))
-            attempts = Attempts(row, columns, invalid[row, columns])
-            self.store.settle(attempts, self._confirmed.look([attempts])[0])
+        for row, left in enumerate(self._unsettled()):
+            first = self.first_invalid[row]
+            columns = np.flatnonzero(left & (first >= 0))
+            attempts = Attempts(row, columns, first[columns])
+            (ruled,) = self._ruled(self._judge.judge_many, self._confirmed, [attempts])
+            rulings = list(self._rulings)
+            for which in np.unique(ruled).tolist():
+                alike = columns[ruled == which]
+                self._settle(row, alike, first[alike], rulings[which])
             default = Status.GIVEN_UP if self.alive[row] else self._failed(row)
-            for column in np.flatnonzero(left & (invalid[row] < 0)).tolist():
-                self.store.leave(row, column, ended.get((row, column), default))
+            for column in np.flatnonzero(left & (first < 0)).tolist():
+                if (row, column) in self._open_question:
+                    ruling, number = self._open_question[row, column]
+                    self._settle(row, np.array([column]), np.array([number]), ruling)
+                else:
+                    self.findings.status[row, column] = ended.get((row, column), default)
+
+    def _settle(self, row: int, columns: Columns, numbers: npt.NDArray[Any], of: Ruling) -> None:
+        """Leave entries without a valid completion."""
+        status = _LEFT_WITH.get(of.verdict, Status.CONTESTED)
+        if status == Status.CONTESTED:
+            # valid in the end where the fast validator said invalid: the two differ
+            of = of._replace(reason=of.reason or "validators_differ")
+        self.findings.status[row, columns] = status
+        self.findings.completion[row, columns] = numbers
+        self.findings.explain(row, columns, of)
+
+    def _contest_reserved(self) -> None:
+        """Reserved tokens other than the end have no bytes in the output that all agree on.
+
+        Whether one may come as the text it is spelled as is for the specification of no engine
+        and no schema to say: nobody is convicted over it.
+        """
+        reserved = self.vocabulary.special[self.findings.tokens] & ~self.findings.ends
+        for row, one in enumerate(self.findings.accepts & reserved):
+            columns = np.flatnonzero(one)
+            self.findings.status[row, columns] = Status.CONTESTED
+            self.findings.explain(row, columns, Ruling(CONTESTED, "reserved_token"))
+
+    def disown(self, row: int, status: Status) -> None:
+        """Withdraw everything that rests on completions of one engine."""
+        proven = np.isin(self.findings.status[row], _WITNESSED)
+        self.findings.status[row, proven] = status
+        self.findings.completion[row, proven] = -1
 
     def find_refused_bytes(self, rejections: Mapping[int, Columns]) -> None:
         """Note which byte of tokens the engines refuse that reject them.
@@ -227,9 +396,9 @@ class PositionResolution:
 
     def locate(self, schema: Any) -> None:
         """Note which completions that were found invalid fail elsewhere than at their token."""
-        locating, shapes = Locating(schema), Shapes(self.store.token_bytes)
-        findings, start = self.findings, self.position.offset
-        for one, rulings, which in self.store.invalid:
+        locating, shapes = Locating(schema), Shapes(self.token_bytes)
+        findings, start, rulings = self.findings, self.position.offset, list(self._rulings)
+        for one, which in self._invalid:
             shape = shapes.of(one.columns, [rulings[i] for i in which.tolist()])
             alike = np.stack([one.numbers, which, shape], axis=1)
             _, first, inverse = np.unique(alike, axis=0, return_index=True, return_inverse=True)
@@ -237,10 +406,10 @@ class PositionResolution:
             for index, at in enumerate(first.tolist()):
                 column, number = int(one.columns[at]), int(one.numbers[at])
                 at_token[index] = locating.at_token(
-                    lambda column=column, number=number: self.store.text(column, number),  # type: ignore[misc]
+                    lambda column=column, number=number: self.text(column, number),  # type: ignore[misc]
                     number,
                     start,
-                    self.store.token_bytes[column],
+                    self.token_bytes[column],
                     rulings[which[at]],
                     bool(findings.ends[column]),
                 )
@@ -277,7 +446,7 @@ class PositionResolution:
         }
         answers = self._ask(asks)
         for row in exemplars.keys() - answers.keys():
-            self.store.disown(row, self._failed(row))
+            self.disown(row, self._failed(row))
         violations = []
         for row, answer in answers.items():
             columns, reached = exemplars[row], answer.reached.tolist()

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.findings import Status
-from harness.comparison.findings_store import Attempts, Columns
-from harness.comparison.position_resolution import PositionResolution
+from harness.comparison.position_resolution import Attempts, Columns, PositionResolution
 from harness.completion.continuations import Context
 from harness.completion.rollout import LIMIT
 
@@ -83,7 +82,7 @@ class RolloutResolver:
         columns = {row: np.flatnonzero(one) for row, one in enumerate(resolution.undecided())}
         found, ended = resolution.roll_out(columns, self.effort.limit)
         resolution.screen(found)
-        resolution.store.cleared[:] = False  # each engine answers for its own completion
+        resolution.cleared[:] = False  # each engine answers for its own completion
         resolution.conclude(ended)
 
 
@@ -106,7 +105,7 @@ class SharedResolver:
         for rows, effort, tokens in ((~slow, self.effort, None), (slow, SLOW, few)):
             if rows.any():
                 resolution.take_turn(rows, tokens)
-                attempt(resolution, situation, lists, effort.attempts)
+                resolution.attempt(situation, lists, effort.attempts)
                 self._try_aimed(resolution, context, situation, effort)
                 ended |= self._roll(resolution, situation, effort)
         resolution.conclude(ended)
@@ -120,9 +119,9 @@ class SharedResolver:
     ) -> None:
         """Where all was invalid so far: continuations that avoid the error of the first one."""
         alike: dict[tuple[int, int], list[int]] = {}
-        open_ = resolution.undecided() & (resolution.store.first_invalid >= 0)
+        open_ = resolution.undecided() & (resolution.first_invalid >= 0)
         for row, column in np.argwhere(open_).tolist():
-            key = (int(situation[column]), int(resolution.store.first_invalid[row, column]))
+            key = (int(situation[column]), int(resolution.first_invalid[row, column]))
             alike.setdefault(key, []).append(column)
         list_of = np.full(len(situation), -1, dtype=np.int32)
         lists: list[list[int]] = []
@@ -130,12 +129,12 @@ class SharedResolver:
             column = columns[0]
             attempts = resolution.findings.completions[number].text
             texts = context.aimed(
-                resolution.store.token_bytes[column], attempts, resolution.errors(column, number)
+                resolution.token_bytes[column], attempts, resolution.errors(column, number)
             )
             if texts:
                 list_of[columns] = len(lists)
-                lists.append([resolution.store.number(text, "aimed") for text in texts])
-        attempt(resolution, list_of, lists, effort.attempts)
+                lists.append([resolution.number(text, "aimed") for text in texts])
+        resolution.attempt(list_of, lists, effort.attempts)
 
     def _roll(
         self,
@@ -161,28 +160,8 @@ class SharedResolver:
             fresh = [number for number in dict.fromkeys(numbers) if completions[number].tokens]
             if fresh:
                 list_of = np.zeros(len(situation), dtype=np.int32)
-                attempt(resolution, list_of, [fresh], len(fresh))
+                resolution.attempt(list_of, [fresh], len(fresh))
         return ended
-
-
-def attempt(
-    resolution: PositionResolution,
-    list_of: npt.NDArray[np.int32],
-    lists: Sequence[Sequence[int]],
-    attempts: int,
-) -> None:
-    """Try each column's list in order, until valid, exhausted, or `attempts` were invalid."""
-    rank = np.zeros(resolution.store.tries.shape, dtype=np.int32)
-    lengths = np.array([len(one) for one in lists] + [0], dtype=np.int32)
-    before = resolution.store.tries.copy()
-    while True:
-        promising = resolution.undecided() & (rank < lengths[list_of][None, :])
-        promising &= resolution.store.tries - before < attempts
-        columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
-        if not columns:
-            return
-        for found in resolution.prove(columns, list_of, lists, rank):
-            resolution.screen(found)
 
 
 class _RollBudgets:
@@ -197,16 +176,16 @@ class _RollBudgets:
         self._resolution = resolution
         self._situation = situation
         self._effort = effort
-        self._rolled = np.zeros(resolution.store.tries.shape, dtype=np.bool_)
+        self._rolled = np.zeros(resolution.tries.shape, dtype=np.bool_)
         self._spent: dict[tuple[int, int, bool], int] = {}
-        self._doubts = [effort.doubts] * len(resolution.store.tries)
+        self._doubts = [effort.doubts] * len(resolution.tries)
         self._left = [SLOW_ROLLOUTS if slow else None for slow in resolution.slow.tolist()]
         self._width = 1
 
     def next(self) -> dict[int, Columns]:
         """Columns by row; empty when there is nothing left to roll out."""
         undecided = self._resolution.undecided()
-        bare = undecided & (self._resolution.store.tries == 0)
+        bare = undecided & (self._resolution.tries == 0)
         out: dict[int, Columns] = {}
         for row in range(len(undecided)):
             fresh = undecided[row] & ~self._rolled[row]
@@ -255,16 +234,14 @@ def _known(
     tokens = resolution.findings.tokens.tolist()
     ordinary = [column for column, token in enumerate(tokens) if token not in eos]
     first = resolution.vocabulary.plain_first[resolution.findings.tokens[ordinary]]
-    groups, texts = context.group(
-        [resolution.store.token_bytes[column] for column in ordinary], first
-    )
+    groups, texts = context.group([resolution.token_bytes[column] for column in ordinary], first)
     situation = np.zeros(len(tokens), dtype=np.int32)
     situation[ordinary] = groups
-    lists = [[resolution.store.number(text, "reference") for text in one] for one in texts]
+    lists = [[resolution.number(text, "reference") for text in one] for one in texts]
     ends = [column for column, token in enumerate(tokens) if token in eos]
     if ends:
         situation[ends] = len(lists)
-        lists.append([resolution.store.number(b"", "reference", ())])
+        lists.append([resolution.number(b"", "reference", ())])
     return situation, lists
 
 

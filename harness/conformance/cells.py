@@ -217,7 +217,6 @@ def definitions_key(draft: str) -> str:
 
 
 def keyword_of(name: str) -> str:
-    """The keyword of a fragment's name."""
     return name.partition("=")[0]
 
 

@@ -45,7 +45,6 @@ class GateList:
     refused: _Listed
 
     def passes(self, keyword: str, place: str) -> bool:
-        """Whether a keyword is trusted at a place."""
         if _holds(self.refused, keyword, place):
             return False
         return self.trusted is None or _holds(self.trusted, keyword, place)

@@ -42,7 +42,9 @@ RULES: Final = Rules(walks=0, challenger=False, generated=0, samples=0)
 def run_cases(request: ConformanceRequest) -> RunDirectory:
     """Run what is asked, or go on with it; the finished run."""
     text = "".join(map(cells.case_line, chosen_cases(request)))
-    directory = request.out or _default_directory(request, text)
+    asked = "\n".join([*request.engines, request.vocabulary, str(request.limits), text])
+    name = f"conformance-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+    directory = request.out or Path(RUNS) / name
     file = directory / CASES
     if not file.exists() or file.read_text("utf-8") != text:
         if (directory / RUN).exists():
@@ -77,11 +79,6 @@ def finished_run(path: Path) -> RunDirectory:
     if not first.startswith((f"{cells.PREFIX}/", f"{PREFIX}/")):
         raise UsageError(f"{path} is no run of maskcourt conformance")
     return run
-
-
-def _default_directory(request: ConformanceRequest, cases: str) -> Path:
-    asked = "\n".join([*request.engines, request.vocabulary, str(request.limits), cases])
-    return Path(RUNS) / f"conformance-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)

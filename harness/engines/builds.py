@@ -13,17 +13,20 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from harness.engines import installed_files
 from harness.errors import UsageError
 
 WHEEL, TREE, PYTHON = "wheel", "tree", "python"
 
 _OLDEST = (3, 11)
 """The Python that a host needs."""
+
+_WHENCE = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"})
+"""Files that say how a distribution was installed, not what."""
 
 
 @dataclass(frozen=True)
@@ -137,22 +140,46 @@ def _run(*command: str, **options: Any) -> str:
 
 
 def _python(path: Path, engine: str, distribution: str) -> Build:
-    python = f"{engine}: {path}"
+    program = "import json, sys; print(json.dumps([sys.version_info[:2], sys.path]))"
     try:
-        about = json.loads(_run(str(path), "-I", str(installed_files.__file__), distribution))
-        version = tuple(about["python"])
-    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{python} is no Python that can be asked what it has") from error
-    if version < _OLDEST or about["lacks_numpy"]:
-        raise UsageError(f"{python} is no Python 3.11 with numpy", "a host needs that, or newer")
-    if "version" not in about:
-        raise UsageError(f"{python} has no {distribution}", f"{path} -m pip install {distribution}")
-    if about["files"] is None:
+        version, paths = json.loads(_run(str(path), "-I", "-c", program))
+        has_numpy = any(Path(one, "numpy").is_dir() for one in paths)
+    except (OSError, subprocess.TimeoutExpired, ValueError, TypeError) as error:
+        raise UsageError(f"{engine}: {path} is no Python that can be asked what it has") from error
+    if tuple(version) < _OLDEST or not has_numpy:
+        message = f"{engine}: {path} is no Python 3.11 with numpy"
+        raise UsageError(message, "a host needs that, or newer")
+    found = next(iter(distributions(name=distribution, path=paths)), None)
+    if found is None:
+        raise UsageError(
+            f"{engine}: {path} has no {distribution}", f"{path} -m pip install {distribution}"
+        )
+    if (digest := files_digest(found)) is None:
         raise UsageError(
             f"{engine}: {distribution} in {path} does not list its files (no RECORD)",
             "install it with pip, so that one build is told from another",
         )
-    known = f"version {about['version']}"
-    if about["editable"]:
-        known += f", of {_tree(Path(unquote(urlsplit(about['editable']).path))).identity}"
-    return Build(PYTHON, path, about["files"], known, about["directory"])
+    known = f"version {found.version}"
+    url = json.loads(found.read_text("direct_url.json") or "{}")
+    if url.get("dir_info", {}).get("editable"):
+        known += f", of {_tree(Path(unquote(urlsplit(url['url']).path))).identity}"
+    return Build(PYTHON, path, digest, known, str(found.locate_file("")))
+
+
+def files_digest(distribution: Distribution) -> str | None:
+    """SHA-256 over the names and contents of its files; None where nothing lists them.
+
+    Of the files themselves, since a library may be copied over the one that the RECORD lists.
+    """
+    if not distribution.files:
+        return None
+    digest = hashlib.sha256()
+    for file in sorted(distribution.files, key=str):
+        if file.suffix == ".pyc" or file.name in _WHENCE:
+            continue
+        try:
+            content = hashlib.sha256(file.read_binary()).hexdigest()
+        except OSError:
+            content = "missing"
+        digest.update(f"{file}\0{content}\n".encode())
+    return digest.hexdigest()

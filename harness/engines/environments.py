@@ -40,8 +40,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.console import tell
 from harness.directories import ENVIRONMENTS, environments_directory, only_mine
-from harness.engines.builds import PYTHON, TREE, Build, content_of, find_build
-from harness.engines.installed_files import files_digest
+from harness.engines.builds import PYTHON, TREE, Build, content_of, files_digest, find_build
 from harness.engines.specs import EngineSpec, adapter_class, known_engines
 from harness.errors import UsageError
 
@@ -351,7 +350,6 @@ def _is_met(required: Requirement, found: importlib.metadata.Distribution | None
 
 
 def _build_key(distribution: str, digest: str) -> str:
-    """The directory of a build's environment: one per content."""
     return f"build-{canonicalize_name(distribution)}-{digest[:16]}-{_parent_key()}"
 
 

@@ -232,7 +232,6 @@ class Panel:
         return answer
 
     def check(self) -> dict[int, requests.Checked | Failure]:
-        """Ask every engine which bytes it holds for the vocabulary's tokens."""
         return self.ask(dict.fromkeys(range(len(self)), requests.Check()), 120.0)
 
     def compile(

@@ -189,7 +189,6 @@ def _sglang(fault: Callable[[Schema], str], backend: str, schema: Any) -> str | 
 
 
 def _xgrammar_fault(one: Schema) -> str:
-    """What xgrammar would ignore."""
     if found := _among(one, _BOTH_IGNORE):
         return f"keyword(s) {found} would be ignored"
     if _may_be_string(one) and _has_other_format(one):
@@ -198,7 +197,6 @@ def _xgrammar_fault(one: Schema) -> str:
 
 
 def _outlines_fault(one: Schema) -> str:
-    """What outlines-core 0.1 would ignore."""
     if found := _among(one, _OUTLINES_IGNORES):
         return f"keyword(s) {found} would be ignored or weakened"
     if together := _string_bounds(one):
@@ -224,7 +222,6 @@ def _string_bounds(one: Schema) -> str:
 
 
 def _ollama_format(schema: Any) -> str | None:
-    """What is no object."""
     if isinstance(schema, dict):
         return None
     written = json.dumps(json.dumps(schema))
@@ -287,7 +284,6 @@ def _has(one: Schema, *keys: str) -> bool:
 
 
 def _among(one: Schema, keys: Collection[str]) -> str:
-    """Those of the keys that it has, as a list in words."""
     return ", ".join(sorted(one.keys() & set(keys)))
 
 

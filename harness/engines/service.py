@@ -317,7 +317,6 @@ class EngineService:
         return trial if trial.consume(token) else None
 
     def _first_allowed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
-        """The rank of the first continuation that is allowed after a token."""
         if not isinstance(self.here, FollowingMatcher) or self._strict:
             return self._first_by_mask(token, lists, start)
         for rank in range(start, len(lists)):

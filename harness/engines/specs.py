@@ -64,7 +64,6 @@ class EngineSpec:
 
 @cache
 def engine_tables() -> Mapping[str, Mapping[str, Any]]:
-    """The table of each engine in ``datasets/engines.toml``, by the engine's name."""
     return tomllib.loads(data_path("engines.toml").read_text("utf-8"))
 
 

@@ -373,7 +373,6 @@ def attend(connection: Connection, opened: Callable[[], Lane]) -> None:
 
 
 def failed_rows(case: Case, status: str, message: str) -> Rows:
-    """The rows of a case that could not be run."""
     rows = Rows()
     about = {"case": case.id, "family": case.family, "schema": case.schema}
     about |= {"status": status, "reason": "", "message": message[-8000:]}

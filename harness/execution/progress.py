@@ -69,7 +69,6 @@ class RunProgress(LiveLine):
         self._wrapped(f"vocabulary {vocabulary['name']}, {vocabulary['size']:,} tokens")
 
     def skip(self, already: int) -> None:
-        """So many cases are there from before."""
         self.done = already
         self.update(already)
         if already:

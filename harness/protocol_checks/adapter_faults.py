@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import LibraryCalls, Mask, Matcher, allows, calls_of, token_ids
+from harness.protocol import Mask, Matcher, allows, calls_of, token_ids
 from harness.protocol_checks.trial import led, named, unlike, unwritten
 from harness.workers.outcomes import AdapterFault
 
@@ -62,14 +62,23 @@ class StateExaminer:
             matcher.mask(seen)
         self.ask_again(matcher, seen)
         clone = matcher.clone()
-        self._compare(clone, seen, "clone_differs")
+        self.ask_again(clone, seen, "clone_differs")
         for token in token_ids(seen & self._within, self.vocabulary.size)[:1].tolist():
             clone.consume(token)
-            self._compare(matcher, seen, "clone_differs")
+            self.ask_again(matcher, seen, "clone_differs")
 
-    def ask_again(self, matcher: Matcher, seen: Mask) -> None:
+    def ask_again(self, matcher: Matcher, seen: Mask, status: str = "mask_changes") -> None:
         """Ask a matcher for the mask of where it stands, which was `seen` before."""
-        self._compare(matcher, seen, "mask_changes")
+        self._asks()
+        differing = unlike(calls_of(matcher), seen) & self._within
+        if not differing.any():
+            return
+        if count := unwritten(differing, self._within):
+            raise FaultFound("mask_not_written", f"{count} of {len(seen)} words")
+        token = int(token_ids(differing, 32 * len(differing))[0])
+        many = int(np.bitwise_count(differing).sum())
+        detail = f"{many} bits, {self._before(token, was=allows(seen, token))}"
+        raise FaultFound(status, detail)
 
     def cut_off(self, mask: Mask, *, known: bool) -> None:
         """Take bits beyond the vocabulary out of a mask, in place; a known fault is not raised."""
@@ -115,31 +124,15 @@ class StateExaminer:
         ]
         for tokens in (path, *lists):
             allowed = [allows(masks[at], token) for at, token in enumerate(tokens)]
-            self._hold_faster_way(calls, tokens, [*allowed, False].index(False))
-
-    def _hold_faster_way(self, calls: LibraryCalls, tokens: Sequence[int], lead: int) -> None:
-        self._asks()
-        assert calls.validate is not None
-        taken = calls.validate(tokens)
-        at = min(taken, lead)
-        # where mask and `consume` differ that is another error
-        if taken != lead and (led(calls_of(calls.native.clone()), tokens[: at + 1]) > at) == (
-            lead > at
-        ):
-            detail = f"it takes {taken} of {list(tokens)}, {lead} are allowed"
-            raise FaultFound("faster_way", detail)
-
-    def _compare(self, matcher: Matcher, seen: Mask, status: str) -> None:
-        self._asks()
-        differing = unlike(calls_of(matcher), seen) & self._within
-        if not differing.any():
-            return
-        if count := unwritten(differing, self._within):
-            raise FaultFound("mask_not_written", f"{count} of {len(seen)} words")
-        token = int(token_ids(differing, 32 * len(differing))[0])
-        many = int(np.bitwise_count(differing).sum())
-        detail = f"{many} bits, {self._before(token, was=allows(seen, token))}"
-        raise FaultFound(status, detail)
+            lead = [*allowed, False].index(False)
+            self._asks()
+            taken = calls.validate(tokens)
+            at = min(taken, lead)
+            # where mask and `consume` differ that is another error
+            consumed = taken != lead and led(calls_of(matcher.clone()), tokens[: at + 1]) > at
+            if taken != lead and consumed == (lead > at):
+                detail = f"it takes {taken} of {list(tokens)}, {lead} are allowed"
+                raise FaultFound("faster_way", detail)
 
     def _before(self, token: int, *, was: bool) -> str:
         return f"{named(self.vocabulary, token)} {'was' if was else 'was not'} allowed before"

@@ -67,7 +67,6 @@ class Bookmark:
         self._before = ""
 
     def clear(self) -> None:
-        """Nothing is being tried."""
         self._memory[:5] = b"null\n"
 
     def put(self, consumed: Tokens, tokens: Tokens | None) -> None:
@@ -196,10 +195,13 @@ class EngineHost:
         self._host = Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory))
         self.close = self._host.close
 
-    def open(self) -> None:
-        """Start the process where it is down, and open the engine; raises `NotBegun`."""
+    def open(self) -> str:
+        """Start the process where it is down, and open the engine, of which this is the version.
+
+        Raises `NotBegun`.
+        """
         if self._host.running:
-            return
+            return self.version
         if (ended := self._host.start()) is not None:
             raise NotBegun(self._words(ended), ended)
         options = dict(self.spec.options)
@@ -207,7 +209,8 @@ class EngineHost:
         if not isinstance(answer, wire.Message):
             self._host.stop()
             raise NotBegun(answer.message, answer)
-        self.version = answer.head["version"]
+        self.version = str(answer.head["version"])
+        return self.version
 
     def begin(
         self,
@@ -310,7 +313,6 @@ def hosted(spec: EngineSpec, settings: Settings) -> Iterator[EngineHost]:
 
 
 def run_checks(spec: EngineSpec, cases: Iterable[Case], settings: Settings) -> Iterator[CaseResult]:
-    """Hold the rules against an engine, one case after the other."""
     from harness.inputs.canonical_tokens import Canonical  # not there in hosts' interpreters
 
     canonical = Canonical.of(settings.vocabulary)

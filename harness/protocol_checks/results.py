@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.errors import InputError, UsageError
+from harness.errors import RunDirectoryError, UsageError
 from harness.files import LineFile
 from harness.printable import code, one_line
 from harness.protocol_checks.checks import CaseResult
@@ -106,7 +106,6 @@ class Summary:
         return any(one.counts["outcome"] in ("broken", "crashed") for one in self.counts.values())
 
     def witnesses(self) -> Iterator[tuple[RuleCount, CaseResult, Violation]]:
-        """The smallest violation of each rule that an engine breaks."""
         for count in self.counts.values():
             if count.smallest is not None:
                 yield count, *count.smallest
@@ -143,7 +142,7 @@ class ResultsHead:
 def begun_results(path: Path, head: ResultsHead) -> list[CaseResult]:
     """What a file holds that is gone on with; a new one is begun.
 
-    Raises InputError where it is none of the kind, UsageError where it is about something else.
+    Raises RunDirectoryError where it is none of the kind, UsageError where about something else.
     """
     file = LineFile(path)
     file.mend()
@@ -173,24 +172,23 @@ def add_result(results: list[CaseResult], result: CaseResult, path: Path | None)
 
 
 def read_results(path: Path) -> tuple[ResultsHead, list[CaseResult]]:
-    """What a file holds; raises InputError where it is none of the kind."""
-    number = 1
-    try:
-        head, *lines = LineFile(path).lines() or [""]
-        read, results = ResultsHead(**json.loads(head)), []
-        for number, line in enumerate(lines, 2):  # noqa: B007 - of which an error tells
-            one = json.loads(line)
-            rules = {rule: read_result(result) for rule, result in one["rules"].items()}
-            if not rules.keys() <= RULES.keys():
-                raise ValueError("a rule that there is not")
-            results.append(CaseResult(**{**one, "rules": rules}))
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        what = "the result of an engine on a case" if number > 1 else "the head of such a file"
-        raise InputError(
-            f"{path}:{number} is not {what}",
-            "a file that maskcourt protocol wrote begins with its vocabulary and options",
-        ) from error
-    return read, results
+    """What a file holds; raises RunDirectoryError where it is none of the kind."""
+
+    def read(line: str) -> ResultsHead | CaseResult:
+        one = json.loads(line)
+        if "engine" not in one:
+            return ResultsHead(**one)
+        rules = {rule: read_result(result) for rule, result in one["rules"].items()}
+        if not rules.keys() <= RULES.keys():
+            raise ValueError("a rule that there is not")
+        return CaseResult(**{**one, "rules": rules})
+
+    hint = "a file that maskcourt protocol wrote begins with its vocabulary and options"
+    records = list(LineFile(path).records(read, "head or result of protocol checks", hint))
+    results = [one for one in records if isinstance(one, CaseResult)]
+    if not records or not isinstance(records[0], ResultsHead):
+        raise RunDirectoryError(f"{path}:1 is not the head of such a file", hint)
+    return records[0], results
 
 
 def write_results(path: Path, head: ResultsHead, results: Iterable[CaseResult]) -> None:

@@ -80,7 +80,6 @@ class Subject:
         return out
 
     def ends_at(self, consumed: Tokens) -> bool:
-        """Whether the mask after `consumed` allows an end of sequence."""
         mask = self.mask_at(consumed)
         return any(allows(mask, end) for end in self.library.ends)
 
@@ -122,7 +121,6 @@ class Subject:
 
 
 def named(vocabulary: Vocabulary, token: int) -> str:
-    """A token, for people."""
     known = 0 <= token < vocabulary.size
     return f"token {token} {vocabulary.tokens[token]!r}" if known else f"id {token}"
 

@@ -105,7 +105,6 @@ class Host:
         return self._process is not None and self.ended is None
 
     def start(self) -> Ended | None:
-        """Start the process and wait until its service is there."""
         self.launch()
         answer = self.answer()
         return None if isinstance(answer, wire.Message) else answer

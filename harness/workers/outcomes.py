@@ -19,7 +19,6 @@ class Compiled:
 
     @property
     def seconds(self) -> float:
-        """Until the first mask was there."""
         return self.compile_seconds + self.first_mask_seconds
 
 

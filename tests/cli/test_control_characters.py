@@ -162,8 +162,7 @@ _PRINTS = re.compile(r"click\.(secho|echo)\(|(?<![\w.])print\(|sys\.std(out|err)
 _MAY = {
     "harness/console.py": "the one way",
     "harness/bugs/scripts.py": "the scripts that it writes print",
-    "harness/engines/installed_files.py": "a program for another interpreter, read by this one",
-    "harness/engines/environments.py": "the same",
+    "harness/engines/builds.py": "a program for another interpreter, read by this one",
     "harness/engines/servers.py": "in a host, whose output is stored",
 }
 

@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.comparison.challenger import dispute_forbidden
-from harness.comparison.walk import Position
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
 from harness.protocol import Mask, set_bits
@@ -298,27 +295,3 @@ class TestOneAlone:
     def test_where_none_compiles_nothing_is_walked(self):
         rows = run_case([Enumerator], case({"minimum": 1}, 2), VOCABULARY, CHALLENGED)
         assert records(rows, "cases")[0]["reason"] == "no_engine"
-
-
-class TestChoice:
-    def disputed(self, cap: int | None, probable: dict[int, list[bytes]]):
-        mask = set_bits(range(60), VOCABULARY.words)
-        none = np.zeros((1, VOCABULARY.words), dtype=np.uint32)
-        position = Position("key", 0, (), b"[]", 0, (7,), (0,), none)
-        return dispute_forbidden(VOCABULARY, cap, position, mask, probable)
-
-    @pytest.mark.parametrize(
-        ("cap", "probable", "always", "drawn"),
-        [
-            (20, [40, 41], [7, 40, 41], 20),
-            (20, range(30, 50), [7, *range(30, 40)], 20),  # at most half is chosen
-            (None, [], range(60), 60),
-        ],
-    )
-    def test_what_is_probable_is_resolved_by_right_and_the_rest_is_a_sample(
-        self, cap, probable, always, drawn
-    ):
-        found = self.disputed(cap, {token: [b""] for token in probable})
-        assert (found.accepters, found.rejecters) == ((), (0,))
-        assert {*always} <= {*found.drawn.tolist()}
-        assert len(found.drawn) == drawn

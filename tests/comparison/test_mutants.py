@@ -17,10 +17,8 @@ import pytest
 from harness.comparison import (
     case_run,
     case_walk,
-    challenger,
     disputes,
     findings,
-    findings_store,
     flaws,
     generated_instances,
     json_masks,
@@ -222,7 +220,7 @@ def clearing_nobody(monkeypatch):
     def without_clearing(screen):
         def screened(self, tried):
             screen(self, tried)
-            self.store.cleared[:] = False
+            self.cleared[:] = False
 
         return screened
 
@@ -273,9 +271,9 @@ MUTANTS = (
     Mutant(
         "an end that all allow is told by the challenger, too",
         instead(
-            challenger.Challenges,
-            "at",
-            lambda at: lambda self, position, state, ends: at(self, position, state, ends=True),
+            case_walk,
+            "challenges",
+            lambda challenges: lambda *given, ends: challenges(*given, ends=True),
         ),
         checks.check_an_end_that_all_allow_is_told_once,
     ),
@@ -286,7 +284,7 @@ MUTANTS = (
     ),
     Mutant(
         "acceptances and rejections are swapped in the findings",
-        instead(findings_store.FindingsStore, "__init__", with_swapped_acceptances),
+        instead(position_resolution.PositionResolution, "__init__", with_swapped_acceptances),
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant(
@@ -428,7 +426,7 @@ MUTANTS = (
     Mutant(
         "the witness of a mask violation ends before it",
         instead(
-            findings_store.FindingsStore,
+            position_resolution.PositionResolution,
             "rolled_out",
             lambda rolled_out: lambda self, taken: rolled_out(self, taken[:-1]),
         ),

@@ -133,7 +133,7 @@ def names_in(path):
 def test_the_code_has_no_private_words():
     modules = [one for name in ("harness", "adapters") for one in (ROOT / name).glob("**/*.py")]
     names = {name for path in modules for name in (f"_{path.stem}_", *names_in(path))}
-    assert "_findings_store_" in names
+    assert "_position_resolution_" in names
     of_libraries = {"_force_stop_parser_"}
     assert not [name for name in names - of_libraries if GONE.search(name)]
 

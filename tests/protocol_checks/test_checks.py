@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.errors import InputError, UsageError
+from harness.errors import RunDirectoryError, UsageError
 from harness.protocol_checks.checks import Bookmark, CaseResult, CheckService
 from harness.protocol_checks.results import (
     ResultsHead,
@@ -145,7 +145,7 @@ def test_a_file_takes_nothing_that_was_checked_otherwise(tmp_path):
     with pytest.raises(UsageError, match="made with other seed"):
         begun_results(path, replace(HEAD, seed=1))
     path.write_text('{"engine": "xgrammar"}\n')
-    with pytest.raises(InputError, match=r"results\.jsonl:1"):
+    with pytest.raises(RunDirectoryError, match=r"results\.jsonl:1"):
         read_results(path)
 
 
@@ -206,4 +206,4 @@ def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary)
     (tmp_path / "other.jsonl").write_text('{"engine": "xgrammar"}\n')
     done = maskcourt("protocol", "--replay", "other.jsonl", cwd=tmp_path)
     assert done.returncode == 2
-    assert "other.jsonl:1 is not the head of such a file" in done.stderr
+    assert "other.jsonl:1 holds no head or result of protocol checks" in done.stderr

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.engines.specs import parse_spec
 from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
+from harness.protocol import complete_options
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.trial import (
     Subject,
@@ -18,7 +21,10 @@ from harness.protocol_checks.trial import (
     judged,
     places_of,
     read_result,
+    routes_of,
 )
+from harness.workers.host_process import load
+from tests.miniatures import Enumerator
 from tests.served import FAULTS, Served, library_of_texts
 
 TEXTS = (b"1", b"12", b"123", b'"ab"', b'"abc"', b"[true, 2]")
@@ -142,3 +148,102 @@ def test_a_large_vocabulary_is_swept_whole_at_few_places_and_by_sample_elsewhere
     assert [place.sweep for place in places] == [None, *[100] * (len(places) - 1)]
     result = results_of([b"word77word88"], rules=["mask_consume"], vocabulary=large)["mask_consume"]
     assert result.checks > 2 * 5256
+
+
+THREE = '{"enum": ["ab", 12, [true]]}'
+
+
+def started(vocabulary):
+    return Enumerator(vocabulary, complete_options(Enumerator.OPTIONS, {})).compile(THREE)
+
+
+def test_a_reference_is_led_along_in_its_own_tokens_to_the_end(vocabulary):
+    own = {0: 91, 1: 116}  # `t`, where the longest token would be `true`
+    texts = [(b"[true]", own), (b"123", {}), (b"?", {})]  # the others as far as they are allowed
+    routes = routes_of(started(vocabulary), vocabulary, texts, Thoroughness(samples=0), "key")
+    tokens = [[vocabulary.tokens[token] for token in way] for way in routes]
+    assert tokens == [[b"[", b"t", b"r", b"u", b"e", b"]", b"<eos>"], [b"12"], []]
+
+
+def test_samples_are_the_engines_own_and_depend_on_the_seed_alone(vocabulary):
+    def samples(seed):
+        return routes_of(started(vocabulary), vocabulary, [], Thoroughness(seed, samples=8), "key")
+
+    assert samples(1) == samples(1)
+    assert all(way[-1] == vocabulary.eos for way in samples(1))
+    assert len({tuple(samples(seed)) for seed in range(5)}) > 1
+
+
+def test_places_are_each_way_s_ends_and_some_between_each_once(vocabulary):
+    routes = [(91, 116, 114, 117, 101, 93, 256), (91, 93)]
+    places = list(places_of(routes, vocabulary, Thoroughness(positions=4), "key"))
+    consumed = [place.consumed for place in places]
+    assert len(set(consumed)) == len(consumed)
+    assert {(), routes[0][:6], routes[1]} < set(consumed)
+    assert len(consumed) == 4 + 2
+    assert next(one for one in places if one.consumed == routes[0][:6]).rest == (256,)
+
+
+def test_without_any_way_there_is_the_start(vocabulary):
+    (place,) = places_of([], vocabulary, Thoroughness(), "key")
+    assert (place.consumed, place.rest) == ((), ())
+
+
+ARRAY = '{"type": "array", "items": {"enum": [12, "ab"]}, "maxItems": 2}'
+FEW = Thoroughness(samples=0, positions=3)
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    ("name", "known", "missing"),
+    [
+        ("xgrammar", {"beyond"}, {"forced_tokens", "validate"}),
+        ("llguidance", {"end_again", "attempt", "rollback", "validate"}, {"draft_tree"}),
+        (
+            "outlines",
+            {"end_consume"},
+            {
+                *("clone", "terminated", "forced_bytes", "forced_tokens"),
+                *("ends_agree", "drafts", "draft_tree", "rows_at_once"),
+            },
+        ),
+        (
+            "maskforge",
+            {"end_again"},
+            {
+                *("clone", "rollback", "forced_bytes", "forced_tokens", "validate", "branches"),
+                *("ends_agree", "drafts", "draft_tree", "row", "rows_at_once"),
+            },
+        ),
+        (
+            "glrmask",
+            set(),
+            {
+                *("attempt", "rollback", "reset", "completed", "forced_bytes", "validate"),
+                *("drafts", "draft_tree", "rows_at_once"),
+            },
+        ),
+        (
+            "oc-earley",
+            {"validate"},
+            {
+                *("clone", "forced_bytes", "forced_tokens", "ends_agree"),
+                *("drafts", "draft_tree", "rows_at_once"),
+            },
+        ),
+    ],
+)
+def test_a_library_breaks_what_is_known_at_most_and_offers_what_it_has(name, known, missing):
+    vocabulary = hostile_vocabulary(2)
+    spec = parse_spec(name)
+    engine = load(spec.reference)(vocabulary, dict(spec.options))
+    subject = Subject(engine.library(ARRAY), vocabulary)
+    texts = [(text, {}) for text in (b'[12, "ab"]', b'[12,"ab"]')]  # as each has its layout
+    routes = routes_of(engine.compile(ARRAY), vocabulary, texts, FEW, "key")
+    result = {
+        rule: hold(RULES[rule], subject, places_of(routes, vocabulary, FEW, rule)) for rule in RULES
+    }
+    assert max(map(len, routes)) > 3
+    assert {rule for rule, one in result.items() if one.broken} <= known
+    assert {rule for rule, one in result.items() if one.missing} == missing
+    assert not [one.words for one in result.values() if one.failed]

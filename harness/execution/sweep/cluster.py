@@ -82,7 +82,6 @@ class Node:
         return f"{self.address} ({self.id[:6]})"
 
     def lanes(self, needs: LaneNeeds) -> int:
-        """How many lanes it carries."""
         return int(min(self.cpus / needs.cpus + 1e-9, self.memory / needs.memory))
 
 

@@ -177,8 +177,17 @@ class LaneActors:
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
         self._cluster.check()
-        self._check_patience(lanes)
-        self._connect()
+        now = time.monotonic()
+        if any(lane.ready for lane in lanes):
+            self._last_up = now
+        elif now - self._last_up > PATIENCE:
+            raise MaskcourtError(f"no node has had room for a lane for {PATIENCE:.0f} s", GO_ON)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                number, node, call = self._calls.get_nowait()
+                self._lanes[number].connection, self._lanes[number].node = call, node
+                if node not in self._names and node in (nodes := self._cluster.nodes()):
+                    self._names[node] = nodes[node].name
         connected = {lane.connection: lane for lane in lanes if lane.connection is not None}
         heard = connection.wait(list(connected), 0.5 if len(connected) == len(lanes) else 0.1)
         if heard:
@@ -223,14 +232,6 @@ class LaneActors:
                 return
             self._calls.put((number, node, call))
 
-    def _connect(self) -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                number, node, call = self._calls.get_nowait()
-                self._lanes[number].connection, self._lanes[number].node = call, node
-                if node not in self._names and node in (nodes := self._cluster.nodes()):
-                    self._names[node] = nodes[node].name
-
     def _broken_off(self, lanes: Sequence[_RayLane]) -> list[LaneHandle]:
         """Lanes whose actors have ended though their connections say nothing of it."""
         calls = {lane.call: lane for lane in lanes}
@@ -262,13 +263,6 @@ class LaneActors:
         except errors.RayError as error:
             return Death(_last_words(error))
         return Death("", machine=True)
-
-    def _check_patience(self, lanes: Sequence[LaneHandle]) -> None:
-        now = time.monotonic()
-        if any(lane.ready for lane in lanes):
-            self._last_up = now
-        elif now - self._last_up > PATIENCE:
-            raise MaskcourtError(f"no node has had room for a lane for {PATIENCE:.0f} s", GO_ON)
 
     def _kill(self, lane: _RayLane) -> None:
         with contextlib.suppress(self._ray.exceptions.RayError):
