@@ -18,7 +18,7 @@ ONE = {"tokens": 1, "positions": 1, "cases": 1, "only_challenger": 0}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory, vocabulary_file):
     """The run's directory and its summary."""
     directory = tmp_path_factory.mktemp("planted")
     cases = directory / "planted.jsonl"
@@ -26,7 +26,8 @@ def run(tmp_path_factory):
     engines = f"llguidance,{NAME}"
     done = maskcourt(
         *("bench", "--engines", engines, "--cases", cases, "--out", directory / "run"),
-        *("--cap", "none", "--lanes", 1, "--shrink-budget", 0, "--json", *STUDY),
+        *("--cap", "none", "--lanes", 1, "--ahead", 0, "--shrink-budget", 0, "--json", *STUDY),
+        *("--vocabulary", vocabulary_file),
     )
     assert done.returncode == 0, done.stderr
     return directory / "run", json.loads(done.stdout)
