@@ -345,6 +345,7 @@ class TestEndsThatAllGetWrong:
         ]
         assert {one["accepter"] for one in flaws(rows)} == {""}
         assert {one["category"] for one in flaws(rows)} == {"end"}
+        assert not accused(run_case([ForbidsEnd, AlsoForbidsEnd], case({"enum": [1, 12]}, 12)))
 
     def test_all_engines_stop_too_early(self):
         rows = run_case([EndsEarly, AlsoEndsEarly], case({"enum": [1, 2]}, 1))
