@@ -18,7 +18,7 @@ ONE = {"tokens": 1, "positions": 1, "cases": 1, "only_challenger": 0}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, vocabulary_file):
+def run(tmp_path_factory):
     """The run's directory and its summary."""
     directory = tmp_path_factory.mktemp("planted")
     cases = directory / "planted.jsonl"
@@ -27,7 +27,7 @@ def run(tmp_path_factory, vocabulary_file):
     done = maskcourt(
         *("bench", "--engines", engines, "--cases", cases, "--out", directory / "run"),
         *("--cap", "none", "--lanes", 1, "--ahead", 0, "--shrink-budget", 0, "--json", *STUDY),
-        *("--vocabulary", vocabulary_file),
+        *("--vocabulary", "bytes"),
     )
     assert done.returncode == 0, done.stderr
     return directory / "run", json.loads(done.stdout)
