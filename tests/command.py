@@ -122,17 +122,6 @@ def ignores_interrupts(pid: int) -> bool:
     return all(int(ignored, 16) >> (number - 1) & 1 for number in SIGNALS)
 
 
-def until_quiet(pid: int) -> None:
-    """Wait until a process seems to have nothing more to do."""
-    seen: list[list[str]] = []
-    until(lambda: seen.append(_fields(Path(f"/proc/{pid}/stat"))) or len(seen) > 20 < _alike(seen))
-
-
-def _alike(seen: list[list[str]]) -> int:
-    """How many of the last looks saw the same."""
-    return next((n for n, one in enumerate(reversed(seen)) if one != seen[-1]), len(seen))
-
-
 def lanes(pid: int) -> list[int]:
     """The lane processes of a run."""
     return [one for one in children(pid) if b"spawn_main" in _command_line(one)]

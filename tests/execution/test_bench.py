@@ -21,7 +21,6 @@ from tests.command import (
     lanes,
     maskcourt,
     until,
-    until_quiet,
 )
 from tests.sweeping import ENGINES, GATES, Cases, tables
 
@@ -104,8 +103,7 @@ class TestKilled:
 
 
 class TestLanes:
-    @pytest.mark.parametrize("wait", [lambda lane: None, until_quiet])
-    def test_one_that_dies_behind_a_case_is_replaced(self, bench, tmp_path, wait):
+    def test_one_that_dies_behind_a_case_is_replaced(self, bench, tmp_path):
         """The main process stands still meanwhile: it hears of the case, or not, and the death."""
         out = tmp_path / "run"
         with begun(bench.command(out), tmp_path / "log") as process:
@@ -114,7 +112,6 @@ class TestLanes:
             process.send_signal(signal.SIGSTOP)
             bench.open_gates()
             until(lambda: len(parts(out)) > len(UNHELD))
-            wait(lane)
             os.kill(lane, signal.SIGKILL)
             until(lambda: is_gone(lane))
             process.send_signal(signal.SIGCONT)
