@@ -53,14 +53,6 @@ class TestPath:
         assert path_tokens(letters, b"ab", 1) == ()
 
 
-class TestPositions:
-    def test_what_is_written_and_what_is_missing(self):
-        here = Position("key", 2, (1, 2), b"abcd", 3, (), (), np.zeros((0, 1), np.uint32))
-        assert here.text == b"abc"
-        assert not here.at_end
-        assert replace(here, offset=4).at_end
-
-
 class TestChoices:
     @given(st.lists(IDS, min_size=1, max_size=4), st.integers())
     def test_a_token_of_the_path_that_all_accept(self, masks, seed):
