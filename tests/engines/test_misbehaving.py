@@ -145,7 +145,7 @@ def test_a_limit_is_named_and_nobody_elses_loss(rows_of, kind, after, stages, ou
 
     schema = {"enum": ["ab", "cab"], "x-extra": ['"axxxxxx"'], "x-forbidden": [['"', "c"]]}
     one = case({**schema, "x-crash": after}, "ab")
-    limits = Limits(compile=2.0, mask=2.0, resolve=2.0, memory=300 << 20)
+    limits = Limits(compile=1.0, mask=1.0, resolve=1.0, memory=300 << 20)
     others = Enumerator, Enumerator if "resolve" in stages else AcceptsExtra, ForbidsOne
     rows = rows_of(*others, kind, one=one, limits=limits)
     ends = [row for row in records(rows, "engines") if row["outcome"] != "compiled"]
