@@ -158,6 +158,7 @@ def test_an_error_over_one_engine_leaves_the_others_their_answers(tmp_path, monk
 LOST = "xgrammar@./nowhere.whl"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("engines", [[LOST], ["xgrammar@./."], [LOST, "llguidance@./none.whl"]])
 def test_without_any_engine_that_can_be_had_it_ends_with_2_and_one_line(
     schema, call, engines, monkeypatch
