@@ -119,7 +119,7 @@ def test_a_summary_says_what_became_of_a_rule(several, word, violated):
 CASES = [{"id": "few", "schema": json.loads(SCHEMA), "valid": [12], "invalid": []}]
 
 
-HEAD = ResultsHead("bytes", "a1", "few.jsonl", "b2", 0, 2, 6, 2, 120.0)
+HEAD = ResultsHead("bytes", "a1", "few.jsonl", "b2", {"seed": 0}, 120.0)
 
 
 def test_a_file_goes_on_where_it_was_and_a_line_cut_off_is_checked_again(tmp_path):
@@ -142,8 +142,8 @@ def test_a_file_takes_nothing_that_was_checked_otherwise(tmp_path):
     add_result(results := begun_results(path, HEAD), result_of(), path)
     with pytest.raises(UsageError, match="version 1, is 2 now"):
         add_result(results, replace(result_of(), version="2"), path)
-    with pytest.raises(UsageError, match="made with other seed"):
-        begun_results(path, replace(HEAD, seed=1))
+    with pytest.raises(UsageError, match="made with other options: how"):
+        begun_results(path, replace(HEAD, how={"seed": 1}))
     path.write_text('{"engine": "xgrammar"}\n')
     with pytest.raises(RunDirectoryError, match=r"results\.jsonl:1"):
         read_results(path)
