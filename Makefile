@@ -111,7 +111,7 @@ NEEDS  := processes or browser or ray or network or engines or maskbench or thor
 
 # More workers than processors: many tests wait for the processes that they started.
 test: $(VENV)/.test  ## run all tests
-	$(PYTEST) -n $$((4 * $$(nproc)))
+	$(PYTEST) -n $$((3 * $$(nproc)))
 
 test-fast: $(VENV)/.test  ## run the quick tests that need nothing but this process, in under a minute
 	$(PYTEST) -n auto --hypothesis-profile=fast -m "not ($(NEEDS))"

@@ -12,49 +12,43 @@ from harness.runs.tables import SCHEMAS, VERDICT_TABLES, Rows
 
 ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}
 A, B, C = 1, 2, 4
-NO_BYTE = {"refused_at": -1, "place": ""}
-NOTHING_SAID = {
-    **dict.fromkeys(("schema_pointer", "instance_pointer", "category", "detail"), ""),
-    **dict.fromkeys(("jsonschema", "jsonschema_rs", "number_spelling"), ""),
-    "located": False,
-    "format_alone": False,
-    "effect": "",
-    "spelling": b"",
-    "spellings_asked": 0,
-    "shown_by": "",
-}
-NOT_ACCEPTED = {"accepter": "", "reason": "", "keyword": "", "only_challenger": False}
+
+_BLANK = {"string": "", "uint": 0, "int": -1, "bool": False, "binary": b""}
 
 
-class Book:
-    """Writes the rows of one case, everything that a test does not name being the same."""
+def blank(table):
+    """A row in which nothing is said."""
+    kinds = {field.name: str(field.type) for field in SCHEMAS[table]}
+    return {
+        name: [] if kind.startswith("list") else next(_BLANK[one] for one in _BLANK if one in kind)
+        for name, kind in kinds.items()
+    }
+
+
+class Sheet:
+    """Writes the rows of one case; what a test does not name is blank."""
+
+    def __init__(self, name):
+        self.name, self.rows = name, Rows()
+
+    def add(self, table, **values):
+        self.rows.add(table, **{**blank(table), "case": self.name, **values})
+        return self
+
+
+class Book(Sheet):
+    """What tests of counting name of a case."""
 
     def __init__(
         self, name, status="walked", reason="", family="family", schema="{}", reference=b""
     ):
-        self.name = name
-        self.rows = Rows()
-        self.rows.add(
-            "cases",
-            case=name,
-            family=family,
-            status=status,
-            reason=reason,
-            message="",
-            schema=schema,
-            references=[reference],
-            generated=False,
-            judged=7,
-            walks=1,
-            positions=0,
-            disputed_tokens=0,
-        )
+        super().__init__(name)
+        about = {"family": family, "schema": schema, "references": [reference], "walks": 1}
+        counts = {"judged": 7, "positions": 0, "disputed_tokens": 0}
+        self.add("cases", status=status, reason=reason, **about, **counts)
 
     def engine(self, engine, outcome, stage="compile"):
-        nothing = {"walk": -1, "position": -1, "signal": "", "message": "", "output": ""}
-        row = {"engine": engine, "stage": stage, "outcome": outcome}
-        self.rows.add("engines", case=self.name, **row, **nothing)
-        return self
+        return self.add("engines", engine=engine, stage=stage, outcome=outcome)
 
     def compiled(self, *outcomes):
         for engine, outcome in zip(ENGINES, outcomes, strict=True):
@@ -62,61 +56,22 @@ class Book:
         return self
 
     def position(self, number, place="start of value", judged=A | B | C, walk=0, canonical=-1):
-        self.rows.add(
-            "positions",
-            case=self.name,
-            walk=walk,
-            position=number,
-            offset=number,
-            token=1,
-            canonical=canonical,
-            place=place,
-            judged=judged,
-            disputed_tokens=0,
-        )
-        return self
+        where = {"walk": walk, "position": number, "offset": number, "place": place}
+        about = {"token": 1, "canonical": canonical, "judged": judged, "disputed_tokens": 0}
+        return self.add("positions", **where, **about)
 
     def dispute(self, position, accepters, rejecters, tokens, drawn=None, number=0):
-        self.rows.add(
-            "disputes",
-            case=self.name,
-            walk=0,
-            position=position,
-            dispute=number,
-            accepters=accepters,
-            rejecters=rejecters,
-            tokens=tokens,
-            drawn=tokens if drawn is None else drawn,
-        )
-        return self
+        sides = {"accepters": accepters, "rejecters": rejecters, "tokens": tokens}
+        sides["drawn"] = tokens if drawn is None else drawn
+        return self.add("disputes", walk=0, position=position, dispute=number, **sides)
 
     def instance(self, number, verdict="valid", tokens=(1, 2, 3), canonical=True, label=None):
-        self.rows.add(
-            "instances",
-            case=self.name,
-            instance=number,
-            label=label or verdict,
-            text=b"[]",
-            tokens=list(tokens),
-            canonical=canonical,
-            verdict=verdict,
-            reason="",
-        )
-        return self
+        about = {"label": label or verdict, "verdict": verdict, "canonical": canonical}
+        return self.add("instances", instance=number, text=b"[]", tokens=list(tokens), **about)
 
     def on_instance(self, number, engine, kind, consumed=0, token=-1, **more):
-        row = {**NOTHING_SAID, "reason": "", "keyword": "", "place": "", "offset": -1, **more}
-        self.rows.add(
-            "instance_verdicts",
-            case=self.name,
-            instance=number,
-            engine=engine,
-            kind=kind,
-            consumed=consumed,
-            token=token,
-            **row,
-        )
-        return self
+        row = {"instance": number, "engine": engine, "kind": kind, "spellings_asked": 0, **more}
+        return self.add("instance_verdicts", consumed=consumed, token=token, **row)
 
     def verdicts(
         self,
@@ -129,19 +84,10 @@ class Book:
         first=0,
         **more,
     ):
-        self.rows.extend(
-            "verdicts",
-            count,
-            case=self.name,
-            walk=walk,
-            position=position,
-            dispute=number,
-            token=list(range(first, first + count)),
-            engine=engine,
-            kind=kind,
-            completion=-1,
-            **{**NOTHING_SAID, **NO_BYTE, **NOT_ACCEPTED, **more},
-        )
+        where = {"walk": walk, "position": position, "dispute": number, "spellings_asked": 0}
+        about = {"engine": engine, "kind": kind, "token": list(range(first, first + count))}
+        row = {**blank("verdicts"), "case": self.name, **where, **about, **more}
+        self.rows.extend("verdicts", count, **row)
         return self
 
 

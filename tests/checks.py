@@ -6,47 +6,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.completion.rollout import LIMIT
 from harness.inputs.cases import Case, Instance
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
 from harness.validators.service import ValidatorService
-from harness.verdict_kinds import CHALLENGER, ERRORS
-from tests.comparison.test_case_run import AllowsOnlyExtra, EndsEarly, ForbidsEnd, failures, kinds
-from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, SecondTypist, Typist, errors
-from tests.comparison.test_exact import PLANTED, WHY, assert_witnesses_replay
-from tests.comparison.test_flaws import BLANK, ENDLESS, Follows, LiesAndAccepts, Stumbles
+from harness.verdict_kinds import ERRORS
+from tests.comparison.test_case_run import AllowsOnlyExtra, ForbidsEnd, kinds
+from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, Typist, errors
+from tests.comparison.test_exact import assert_witnesses_replay
+from tests.comparison.test_flaws import ENDLESS, LiesAndAccepts
 from tests.comparison.test_instances import BYTES, proven
-from tests.comparison.test_made import MAKING, Allows, fed
-from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case, study
+from tests.inprocess import InProcessJudge, case, make_run, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
     AllowsEverything,
     ConsumeLies,
-    CrashesOnMask,
     Enumerator,
     ForbidsOne,
     ForgetsMaxItems,
     NeverEnds,
-    Repeats,
 )
 from tests.oracle import ForbidsAndAccepts, Trial
-from tests.worlds import exact, told
-
-
-def check_all_is_found_and_nothing_else() -> None:
-    for name in ("forgets maxItems", "insists on one of the numbers", "forgets enum of strings"):
-        for trial in PLANTED[name].trials():
-            rows = trial.run()
-            assert told(trial, rows) == exact(trial, rows)
-
-
-def check_it_is_attributed() -> None:
-    for name in ("insists on no item", "forgets minItems"):
-        planted = PLANTED[name]
-        rows = [trial.run() for trial in planted.trials()]
-        verdicts = [one for some in rows for one in records(some, "verdicts")]
-        assert {tuple(one[name] for name in WHY) for one in verdicts} == planted.why
 
 
 def check_witnesses_replay() -> None:
@@ -136,29 +116,6 @@ def verdicts_of(rows: Rows) -> list[dict[str, Any]]:
     return records(rows, "verdicts")
 
 
-def check_wrong_ends_of_all_are_known() -> None:
-    one = case({"enum": [1, 2]}, 1)
-    assert kinds(run_case([ForbidsEnd, ForbidsEnd], one)) == {
-        ("ForbidsEnd", "never_stops"),
-        ("ForbidsEnd-2", "never_stops"),
-    }
-    assert {kind for _, kind in kinds(run_case([EndsEarly] * 2, one))} == {"stops_too_early"}
-    assert kinds(run_case([Enumerator] * 2, one)) == set()
-    assert kinds(run_case([ForbidsEnd, ForbidsEnd], case({"enum": [1, 12]}, 12))) == set()
-
-
-def check_ends_have_names_of_their_own() -> None:
-    rows = run_case([Enumerator, ForbidsEnd], case({"enum": [1, 12]}, 12))
-    assert kinds(rows) == {("ForbidsEnd", "never_stops")}
-    rows = run_case([Enumerator, AcceptsExtra], case({"const": "a", "x-extra": ['"a']}, "a"))
-    assert kinds(rows) == {("AcceptsExtra", "stops_too_early")}
-
-
-def check_instances_are_fed_to_their_end() -> None:
-    assert proven([Enumerator], case({"enum": [12]}, 12, invalid=[1])) == []
-    assert proven([ForbidsEnd], case({"enum": [1]}, 1)) == [(0, "ForbidsEnd", "never_stops", 1)]
-
-
 def check_instances_are_what_the_validators_say() -> None:
     mislabelled = Case(
         "case", "family", '{"enum": [1, 12]}', (Instance.of(1),), (Instance.of(12),), "case.json"
@@ -166,43 +123,11 @@ def check_instances_are_what_the_validators_say() -> None:
     assert proven([Enumerator], mislabelled) == []
 
 
-def check_made_instances_are_what_the_validators_say() -> None:
-    schema = {"type": "integer", "minimum": 3, "maximum": 5}
-    texts = [one["text"].decode() for one in fed(schema)]
-    right = [text for text in texts if text in ("3", "4", "5")]
-    assert 0 < len(right) < len(texts)
-    rows = run_case([Allows], case({**schema, "x-allows": right}), BYTES, MAKING)
-    assert records(rows, "instance_verdicts") == records(rows, "verdicts") == []
-
-
-def check_unusual_tokens_prove_nothing() -> None:
-    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 12)
-    rows = run_case([ForbidsOne], one)
-    assert [row["kind"] for row in records(rows, "instance_verdicts")] == ["unresolved"]
-    assert proven([ForbidsOne], one, BYTES) == [(0, "ForbidsOne", "false_rejection", 1)]
-
-
-def check_masks_are_looked_at() -> None:
-    hidden = {"const": 12, "x-extra": [" 12"], "x-forbidden": [[" 1", "2"]]}
-    rows = run_case([Enumerator, Follows], case(hidden, 12))
-    assert {engine for engine, _ in kinds(rows)} == {"Follows"}
-    assert ("Follows", "mask_consume_mismatch") in kinds(rows)
-
-
 def check_mask_violations_have_a_witness() -> None:
     schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
     rows = run_case([Enumerator, LiesAndAccepts], case(schema, 1))
     assert kinds(rows) == {("LiesAndAccepts", "mask_consume_mismatch")}
     assert records(rows, "completions")[0]["tokens"] == [*b"345"]
-
-
-def check_everybody_walks_along() -> None:
-    schema = {"const": "abab", "x-forbidden": [['"', "ab"], ['"ab', "a"], ['"a', "ba"]]}
-    for seed in range(3):
-        trial = Trial(schema, "abab", (b"ab", b"ba", b'"a'), (Enumerator, ForbidsOne))
-        rows = trial.run(rules=study(seed=seed, cap=None))
-        assert failures(rows) == []
-        assert records(rows, "positions")[-1]["offset"] == 6
 
 
 def check_a_sample_depends_on_the_tokens_alone() -> None:
@@ -221,17 +146,6 @@ def check_a_sample_depends_on_the_tokens_alone() -> None:
         assert whole - {left_out} <= less
 
 
-def check_a_failure_is_no_error() -> None:
-    schema = {"const": 7, "x-extra": ["1234"], "x-crash": 3}
-    rows = run_case([Enumerator, Stumbles, AcceptsExtra], case(schema, 7))
-    assert kinds(rows) == {("Stumbles", "unresolved"), ("AcceptsExtra", "false_acceptance")}
-    rules = replace(UNCAPPED, on_dropout="continue")
-    rows = run_case(
-        [CrashesOnMask, Enumerator], case({"const": "ab", "x-crash": 2}, "ab"), rules=rules
-    )
-    assert kinds(rows) == set()
-
-
 def check_what_never_ends_stays_open() -> None:
     endless = case({"const": "ab", "x-open": ['"a'], "x-letters": "bc"}, "ab")
     assert kinds(run_case([Enumerator, NeverEnds], endless)) == {("NeverEnds", "unresolved")}
@@ -239,23 +153,6 @@ def check_what_never_ends_stays_open() -> None:
         [Enumerator, AcceptsExtra, NeverEnds], case({**ENDLESS, "x-letters": "bc"}, "ab")
     )
     assert kinds(rows) == {("Enumerator", "false_rejection")}
-
-
-def check_dead_ends_are_dead() -> None:
-    schema = {"const": 1, "x-extra": ["20"], "x-forbidden": [["2", "0"]]}
-    rows = run_case([Enumerator, ForbidsAndAccepts], case(schema, 1))
-    assert kinds(rows) == {("ForbidsAndAccepts", "dead_end")}
-    rows = run_case(
-        [Enumerator, AcceptsExtra, NeverEnds], case({**ENDLESS, "x-letters": "b"}, "ab")
-    )
-    assert ("NeverEnds", "dead_end") in kinds(rows)
-
-
-def check_what_ends_is_not_unfinishable() -> None:
-    for times, found in [(LIMIT - 1, False), (LIMIT, True)]:
-        schema = {**BLANK, "x-repeats": ["[1,", "\n", times]}
-        rows = run_case([Enumerator, Repeats], case(schema, [1, 2]))
-        assert (("Repeats", "unbounded_repetition") in kinds(rows)) == found
 
 
 def check_every_disputed_token_is_resolved() -> None:
@@ -278,35 +175,9 @@ def check_every_error_has_one_witness() -> None:
     ]
 
 
-def of_all(schema: dict[str, Any], *engines: type) -> set[tuple[str, str, str]]:
-    """Engine, kind and accepter of the errors of some engines that are all wrong alike."""
-    rows = run_case(engines, case(schema, 12), VOCABULARY, CHALLENGED)
-    return {(one["engine"], one["kind"], one["accepter"]) for one in errors(rows)}
-
-
-def check_what_all_forbid_is_found() -> None:
-    assert of_all({"type": "number", "x-forbidden": "e"}, Typist, SecondTypist) == {
-        ("Typist", "false_rejection", CHALLENGER),
-        ("SecondTypist", "false_rejection", CHALLENGER),
-    }
-    assert not of_all({"type": "number"}, Typist, SecondTypist)
-
-
-def check_what_all_allow_is_found() -> None:
-    assert of_all({"type": "number", "x-extra": ["]"]}, Typist, SecondTypist) == {
-        ("Typist", "false_acceptance", "Typist"),
-        ("SecondTypist", "false_acceptance", "SecondTypist"),
-    }
-
-
 def check_an_end_that_all_allow_is_told_once() -> None:
     rows = run_case([Typist], case({"type": "number", "x-extra": [""]}, 12), VOCABULARY, CHALLENGED)
     assert [(one["kind"], one["dispute"]) for one in errors(rows)] == [("stops_too_early", -1)]
-
-
-def check_one_alone_is_walked() -> None:
-    found = of_all({"type": "number", "x-forbidden": "e"}, Typist)
-    assert found == {("Typist", "false_rejection", CHALLENGER)}
 
 
 def check_samples_prove_what_is_so() -> None:

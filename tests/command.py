@@ -77,7 +77,8 @@ def finished_run(
     (directory / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases))
     done = maskcourt(
         "bench", "--cases", directory / "cases.jsonl", "-e", engines, "--out", directory / "run",
-        "--vocabulary", vocabulary, "--lanes", 1, "--shrink-budget", 0, "--json", *options,
+        "--vocabulary", vocabulary, "--lanes", 1, "--ahead", 0, "--shrink-budget", 0, "--json",
+        *options,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return directory / "run"
@@ -119,17 +120,6 @@ def ignores_interrupts(pid: int) -> bool:
     status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
     (ignored,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
     return all(int(ignored, 16) >> (number - 1) & 1 for number in SIGNALS)
-
-
-def until_quiet(pid: int) -> None:
-    """Wait until a process seems to have nothing more to do."""
-    seen: list[list[str]] = []
-    until(lambda: seen.append(_fields(Path(f"/proc/{pid}/stat"))) or len(seen) > 20 < _alike(seen))
-
-
-def _alike(seen: list[list[str]]) -> int:
-    """How many of the last looks saw the same."""
-    return next((n for n, one in enumerate(reversed(seen)) if one != seen[-1]), len(seen))
 
 
 def lanes(pid: int) -> list[int]:

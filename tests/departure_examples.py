@@ -107,6 +107,9 @@ NOT_COUNTED = LENIENT + (
     'min/maxProperties only supported when all keys listed in "properties" are required\n'
 )
 
+ONE_OF = accepted("oneOf", {"oneOf": [{}, {}]})
+DELETE = [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")]
+DELETE_MISSES = [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)]
 EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B, at=2)]
 CLOSED = [
     rejected('{"a": 1, "', b"zz", A_B),
@@ -139,6 +142,17 @@ ENDLESS = [
     Verdict('{"a":', b" ", A_B, " 1}", kind="unbounded_repetition"),
     Verdict('{"a": 1', b"1", A_B, "}", kind="unbounded_repetition"),
 ]
+
+
+def beside(keyword, schema, other="pattern"):
+    """An acceptance of xgrammar, which said that it takes no length beside another keyword."""
+    return accepted(keyword, schema, output=STAMP + other + NO_LENGTH)
+
+
+def ignored(keyword, value, words):
+    """An acceptance of llguidance, which said that it ignores something."""
+    return accepted(keyword, {keyword: value}, output=f"{LENIENT}{words}\n")
+
 
 EXAMPLES = {
     "text-without-end": Examples(
@@ -182,7 +196,7 @@ EXAMPLES = {
     "xgrammar-warns-one-of": Examples(
         [accepted("oneOf", {"oneOf": [{}, {}]}, output=OVERLAP)],
         [
-            accepted("oneOf", {"oneOf": [{}, {}]}),
+            ONE_OF,
             accepted("anyOf", {"anyOf": [False]}, output=OVERLAP),
         ],
         XGRAMMAR,
@@ -208,24 +222,14 @@ EXAMPLES = {
     ),
     "xgrammar-warns-length": Examples(
         [
-            accepted(
-                "minLength", {"pattern": "a", "minLength": 2}, output=STAMP + "pattern" + NO_LENGTH
-            ),
-            accepted(
-                "maxLength", {"format": "date", "maxLength": 2}, output=STAMP + "format" + NO_LENGTH
-            ),
+            beside("minLength", {"pattern": "a", "minLength": 2}),
+            beside("maxLength", {"format": "date", "maxLength": 2}, "format"),
             accepted("format", {"pattern": "a", "format": "date"}, output=STAMP + BESIDE_PATTERN),
         ],
         [
-            accepted("minLength", {"minLength": 2}, output=STAMP + "pattern" + NO_LENGTH),
-            accepted(
-                "minLength",
-                {"format": "date", "minLength": 2},
-                output=STAMP + "pattern" + NO_LENGTH,
-            ),
-            accepted(
-                "pattern", {"pattern": "a", "minLength": 2}, output=STAMP + "pattern" + NO_LENGTH
-            ),
+            beside("minLength", {"minLength": 2}),
+            beside("minLength", {"format": "date", "minLength": 2}),
+            beside("pattern", {"pattern": "a", "minLength": 2}),
         ],
         XGRAMMAR,
     ),
@@ -252,11 +256,7 @@ EXAMPLES = {
         ],
         XGRAMMAR,
     ),
-    "llguidance-control-characters": Examples(
-        [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")],
-        [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)],
-        LLGUIDANCE,
-    ),
+    "llguidance-control-characters": Examples(DELETE, DELETE_MISSES, LLGUIDANCE),
     "llguidance-uri-ipv6": Examples(
         [rejected('"http://[::', b"1", URI), rejected('"http://u@[', b"f", URI)],
         [
@@ -273,34 +273,22 @@ EXAMPLES = {
     ),
     "llguidance-warns-lenient": Examples(
         [
-            accepted(
-                "uniqueItems",
-                {"uniqueItems": True},
-                output=LENIENT + 'Unimplemented keys: ["not", "uniqueItems"]\n',
-            ),
-            accepted(
-                "oneOf",
-                {"oneOf": [{}, {}]},
-                output=LENIENT + "oneOf not fully supported, falling back to anyOf.\n",
-            ),
-            accepted("format", {"format": "iri"}, output=LENIENT + "Unknown format: iri\n"),
+            ignored("uniqueItems", True, 'Unimplemented keys: ["not", "uniqueItems"]'),
+            ignored("oneOf", [{}, {}], "oneOf not fully supported, falling back to anyOf."),
+            ignored("format", "iri", "Unknown format: iri"),
             accepted("minProperties", {"minProperties": 2}, output=NOT_COUNTED),
         ],
         [
-            accepted(
-                "uniqueItems",
-                {"uniqueItems": True},
-                output=LENIENT + 'Unimplemented keys: ["not"]\n',
-            ),
-            accepted("format", {"format": "date"}, output=LENIENT + "Unknown format: iri\n"),
-            accepted("oneOf", {"oneOf": [{}, {}]}),
+            ignored("uniqueItems", True, 'Unimplemented keys: ["not"]'),
+            ignored("format", "date", "Unknown format: iri"),
+            ONE_OF,
             accepted("required", A_B, output=NOT_COUNTED),
         ],
         {**LLGUIDANCE, "lenient": True},
         LLGUIDANCE,
     ),
     "llguidance-coerces-one-of": Examples(
-        [accepted("oneOf", {"oneOf": [{}, {}]})],
+        [ONE_OF],
         [accepted("anyOf", {"anyOf": [{}, {}]})],
         {**LLGUIDANCE, "coerce_one_of": True},
         {**LLGUIDANCE, "coerce_one_of": False},
@@ -323,13 +311,9 @@ EXAMPLES = {
         [rejected("[12345678901234", b"5"), rejected("[123456789012345", b".")],
         LLAMA,
     ),
-    "llama-cpp-control-characters": Examples(
-        [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")],
-        [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)],
-        LLAMA,
-    ),
+    "llama-cpp-control-characters": Examples(DELETE, DELETE_MISSES, LLAMA),
     "llama-cpp-one-of": Examples(
-        [accepted("oneOf", {"oneOf": [{}, {}]})],
+        [ONE_OF],
         [accepted("anyOf", {"anyOf": [False]}), rejected("", b"1", {"oneOf": [{}, {}]})],
         LLAMA,
     ),
@@ -397,7 +381,7 @@ EXAMPLES = {
         {"config": "spec"},
     ),
     "formatron-one-of": Examples(
-        [accepted("oneOf", {"oneOf": [{}, {}]})],
+        [ONE_OF],
         [accepted("anyOf", {"anyOf": [False]})],
         {"config": "spec"},
     ),

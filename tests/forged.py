@@ -10,7 +10,7 @@ from typing import Any
 from harness.engines.panel import Limits
 from harness.runs import directory as store
 from harness.runs.directory import create_or_resume
-from tests.inprocess import case, make_run
+from tests.inprocess import case, make_run, study
 from tests.miniatures import AcceptsExtra, AllowsEverything, Enumerator, ForbidsOne
 from tests.replaying import VOCABULARY
 
@@ -27,13 +27,13 @@ def whole(directory: Path) -> Path:
         "vocabulary": {"spec": spec, "eos": None, "name": "bytes", "size": VOCABULARY.size}
         | {"sha256": VOCABULARY.sha256},
         "data": {"name": "own", "cases": 2, "ids": "0", "sha256": "0"},
-        "rules": {"seed": 0, "cap": 100, "on_dropout": "continue", "walks": 1, "style": "default"},
+        "rules": {"seed": 0, "cap": 5, "on_dropout": "continue", "walks": 1, "style": "default"},
         "limits": asdict(Limits()),
     }
     notes = {"started": "2026-01-01T00:00:00Z", "machine": {"system": "Linux"}, "commit": None}
     run = create_or_resume(directory / "run", identity, notes)
     lies = {"enum": ["ab", 1], "x-extra": ['"ax"'], "x-forbidden": [["", "1"]]}
-    of = make_run(ENGINES, VOCABULARY)
+    of = make_run(ENGINES, VOCABULARY, study(cap=5))
     for number, name in enumerate(("one", "two")):
         rows = of.run(case(lies, "ab", invalid=["ax"], name=name))
         for table in store.SCHEMAS:

@@ -512,7 +512,6 @@ class FailsOnCompile(Enumerator):
 CrashesOnCompile = type("CrashesOnCompile", (FailsOnCompile,), {"fail": crash})
 ExitsOnCompile = type("ExitsOnCompile", (FailsOnCompile,), {"fail": leave})
 HangsOnCompile = type("HangsOnCompile", (FailsOnCompile,), {"fail": spin})
-SleepsOnCompile = type("SleepsOnCompile", (FailsOnCompile,), {"fail": sleep})
 EatsMemory = type("EatsMemory", (FailsOnCompile,), {"fail": eat_memory})
 RaisesOnCompile = type("RaisesOnCompile", (FailsOnCompile,), {"fail": raise_error})
 

@@ -20,46 +20,30 @@ from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.replay.repeat import Replayed, repeat
 from harness.replay.witness_reader import every, witnesses
 from harness.runs.directory import RunDirectory, create_or_resume
-from harness.runs.tables import SCHEMAS, Rows
+from tests.books import Sheet
 from tests.inprocess import InProcessJudge, InProcessPanel, names_of
 
 VOCABULARY = byte_vocabulary()
 EOS = VOCABULARY.eos
 
-_BLANK = {"string": "", "int": -1, "bool": False, "binary": b"", "list": []}
 
-
-def blank(table: str) -> dict[str, Any]:
-    """A row in which nothing is said."""
-    return {field.name: _value(str(field.type)) for field in SCHEMAS[table]}
-
-
-def _value(kind: str) -> Any:
-    if kind.startswith("list"):
-        return []
-    if kind.startswith("uint"):
-        return 0
-    return next(value for word, value in _BLANK.items() if word in kind)
-
-
-class Book:
+class Book(Sheet):
     """The rows of one case with one walk, through the text of `value`."""
 
     def __init__(self, name: str, schema: Any, value: Any, vocabulary: Vocabulary = VOCABULARY):
-        self.name = name
-        self.rows = Rows()
+        super().__init__(name)
         self.vocabulary = vocabulary
         self.text = json.dumps(value).encode()
-        self._add("cases", schema=json.dumps(schema), status="walked")
+        self.add("cases", schema=json.dumps(schema), status="walked")
         self.path = (*vocabulary.encode_greedy(self.text), vocabulary.eos)
         for number, token in enumerate(self.path):
-            self._add("positions", walk=0, position=number, token=token, place="here")
+            self.add("positions", walk=0, position=number, token=token, place="here")
 
     def completion(self, text: bytes, *, end: bool = True) -> int:
         """The number of a completion; without an `end` of sequence where it is said so."""
         number = self.rows.count("completions")
         tokens = self.vocabulary.encode_greedy(text) + [self.vocabulary.eos] * end
-        self._add("completions", completion=number, text=text, tokens=tokens)
+        self.add("completions", completion=number, text=text, tokens=tokens)
         return number
 
     def verdict(
@@ -74,7 +58,7 @@ class Book:
     ) -> int:
         """The row of a verdict about `token` after the text `before` of the walk."""
         number = self.rows.count("verdicts")
-        self._add(
+        self.add(
             "verdicts",
             walk=0,
             position=len(self.vocabulary.encode_greedy(before)),
@@ -91,7 +75,7 @@ class Book:
         """The number of an instance."""
         number = self.rows.count("instances")
         tokens = [*self.vocabulary.encode_greedy(text), self.vocabulary.eos]
-        self._add("instances", instance=number, text=text, tokens=tokens, canonical=True)
+        self.add("instances", instance=number, text=text, tokens=tokens, canonical=True)
         return number
 
     def instance_verdict(
@@ -99,10 +83,7 @@ class Book:
     ) -> None:
         """A verdict about an engine that consumed so many tokens, and was then shown `token`."""
         about = {"instance": instance, "consumed": consumed, "token": token}
-        self._add("instance_verdicts", kind=kind, engine=engine, **about, **others)
-
-    def _add(self, table: str, **values: Any) -> None:
-        self.rows.add(table, **{**blank(table), "case": self.name, **values})
+        self.add("instance_verdicts", kind=kind, engine=engine, **about, **others)
 
 
 def stored(directory: Path, books: Sequence[Book], engines: Sequence[str]) -> RunDirectory:

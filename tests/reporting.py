@@ -22,16 +22,16 @@ class Page(Book):
         self.family = family
         super().__init__(name, schema, value)
 
-    def _add(self, table: str, **values: Any) -> None:
+    def add(self, table: str, **values: Any) -> None:
         more = {"cases": {"family": self.family}, "positions": {"judged": A | B | C}}
-        super()._add(table, **more.get(table, {}), **values)
+        return super().add(table, **more.get(table, {}), **values)
 
 
 def dispute(book: Book, position: int, accepters: int, rejecters: int, tokens: int) -> None:
     """Tokens that engines dispute at a position of the walk, all resolved."""
     whole = {"tokens": tokens, "drawn": tokens}
     sides = {"accepters": accepters, "rejecters": rejecters}
-    book._add("disputes", walk=0, position=position, dispute=1, **sides, **whole)
+    book.add("disputes", walk=0, position=position, dispute=1, **sides, **whole)
 
 
 def lengths() -> Book:

@@ -24,7 +24,7 @@ from harness.runs.tables import SCHEMAS
 from tests.command import ROOT, descendants, is_gone, until
 from tests.miniatures import AcceptsExtra, LanguageMatcher, Schema
 
-ENGINES = "tests.miniatures:Enumerator,tests.planted:Gated,tests.miniatures:ForbidsOne"
+ENGINES = "tests.planted:Gated,tests.miniatures:ForbidsOne"
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 GATES = (2, 5)
 CASES = 7

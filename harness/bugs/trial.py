@@ -206,9 +206,7 @@ class Trial:
             alone = alone and facts.format_alone([case.text])[0]
             reason = "not_json" if symptom.keyword == "json" else ""
             return effect_of_acceptance(case.kind, reason, format_alone=alone).name
-        sizes, spelled = list(map(len, self.vocabulary.tokens)), self.vocabulary.spelled
-        of_text = self._judge, list, sizes, spelled, self.vocabulary.eos
-        effects, columns = CaseEffects(schema, *of_text, frozenset()), EffectColumns(1)
+        effects, columns = CaseEffects(schema, self._judge, list, self.vocabulary), EffectColumns(1)
         valid: list[bytes] = []
         if case.kind in REJECTIONS:
             at = symptom.at if symptom.at >= 0 else len(case.text)

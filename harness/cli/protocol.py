@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +46,10 @@ class ProtocolRequest:
     cases: str = option("quick", "As of bench.", metavar="SPEC")
     sample: int | None = option(None, "Only N of the cases.", least=1)
     vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
-    texts: int = option(
-        2, "Texts of each schema that each engine writes, to be tried along.", least=0
-    )
-    positions: int = option(6, "Places of each text.", least=2)
-    whole: int = option(2, "Places of each case where all of a large vocabulary is tried.", least=0)
+    how: Thoroughness = field(default_factory=Thoroughness)
     seconds: float = option(
         120.0, "Processor time of one rule on one case.", above=0, unit="SECONDS"
     )
-    seed: int = option(0, "Of the sample.")
     out: Path | None = option(
         None,
         "Where to write results; started again it goes on there.",
@@ -101,12 +96,11 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
 def _check(asked: ProtocolRequest) -> tuple[ResultsHead, list[CaseResult]]:
 
     specs = provide_all(parse_specs(asked.engines))
-    limits = {name: getattr(asked, name) for name in ("seed", "texts", "positions", "whole")}
     source, vocabulary = open_cases(asked.cases), open_vocabulary(asked.vocabulary)
-    cases = list(select(source, sample=asked.sample, seed=asked.seed))
-    settings = Settings(vocabulary, Thoroughness(*limits.values()), asked.seconds)
+    cases = list(select(source, sample=asked.sample, seed=asked.how.seed))
+    settings = Settings(vocabulary, asked.how, asked.seconds)
     named = asked.vocabulary, vocabulary.sha256, asked.cases, source.sha256
-    head = ResultsHead(*named, **limits, seconds=asked.seconds)
+    head = ResultsHead(*named, asdict(asked.how), asked.seconds)
     results = begun_results(asked.out, head) if asked.out else []
     known = {(one.engine, one.case) for one in results}
     try:

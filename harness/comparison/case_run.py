@@ -308,16 +308,8 @@ class RunningCase:
         self.schema = strict_json.parse(self.case.schema)
         tools, rules = self.tools, self.tools.rules
         without_formats = tools.judge.valid_without_formats if rules.formats == ASSERTION else None
-        vocabulary = tools.vocabulary
-        self.effects = CaseEffects(
-            self.schema,
-            tools.judge,
-            tools.tokens,
-            [len(one) for one in vocabulary.tokens],
-            vocabulary.spelled,
-            vocabulary.eos,
-            frozenset(at for at, spec in enumerate(tools.panel.specs) if spec.slow_masks),
-        )
+        slow = {at for at, spec in enumerate(tools.panel.specs) if spec.slow_masks}
+        self.effects = CaseEffects(self.schema, tools.judge, tools.tokens, tools.vocabulary, slow)
         self.proofs = VerdictNotes(
             self.notes.rows,
             self.case,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,8 +11,8 @@ import numpy as np
 
 from harness.comparison.challenger import challenges, resolve_forbidden
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
-from harness.comparison.findings import Findings, Flaw, Status, Verdicts, charged, judge, rejections
-from harness.comparison.flaws import wrong_ends, wrong_steps
+from harness.comparison.findings import Findings, Flaw, Status, charged, judge, rejections
+from harness.comparison.flaws import wrong_ends
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution, ViolationWitness
 from harness.comparison.resolvers import Resolver
@@ -20,8 +20,6 @@ from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
     CHALLENGER_NUMBER,
     Position,
-    WalkKey,
-    accepters,
     choose,
     choose_for_most,
     path_tokens,
@@ -53,40 +51,14 @@ class Distrusted(Exception):
     position: int
     violation: ViolationWitness | None = None
 
-    @classmethod
-    def by(cls, violation: ViolationWitness, engine: int, walk: int, position: int) -> Distrusted:
-        """Of one that consumes what its mask forbids, by itself or in a longer text only."""
-        failure: AdapterFault | MaskViolation = MaskViolation("consumes what its own mask forbids")
-        if not violation.consumes:
-            detail = f"it takes {violation.tokens[-1]}, which is forbidden"
-            failure = AdapterFault("faster_way", detail)
-        return cls(engine, failure, "resolve", walk, position, violation)
-
     @property
     def excludes(self) -> bool:
         """Whether nothing that the engine says of the case proves anything."""
         return self.failure.status in EXCLUDING
 
 
-def ask_again(panel: Panel, position: Position, verdicts: Verdicts) -> dict[int, Failure]:
-    """The engines, of those proven to be wrong, that say otherwise when asked again, or fail."""
-    asks = {}
-    for row, tokens in charged(verdicts).items():
-        allowed = np.array([allows(position.masks[row], token) for token in tokens.tolist()])
-        asks[position.engines[row]] = AskAgain(tokens, allowed, at=position.number)
-    return _failures(panel, asks)
-
-
-def ask_for_nothing(
-    panel: Panel, engines: Collection[int], tokens: Collection[int], number: int
-) -> dict[int, Failure]:
-    """The engines that do not still forbid tokens after so many, or fail."""
-    some = np.array(list(tokens), dtype=np.int32)
-    request = AskAgain(some, np.zeros(len(some), dtype=np.bool_), at=number)
-    return _failures(panel, dict.fromkeys(engines, request))
-
-
 def _failures(panel: Panel, asks: Mapping[int, AskAgain]) -> dict[int, Failure]:
+    """The engines that say otherwise when asked again, or fail."""
     answers = panel.ask({engine: one for engine, one in asks.items() if panel.up(engine)})
     return {engine: one for engine, one in answers.items() if isinstance(one, Failure)}
 
@@ -106,7 +78,7 @@ class CaseWalk:
 
     def __post_init__(self) -> None:
         run = self.run
-        self.key = WalkKey(run.tools.rules.seed, run.case.id, self.number)
+        self.key = f"{run.tools.rules.seed}/{run.case.id}/{self.number}"
         self.lookahead = LookaheadWalk(
             run.tools.panel,
             run.tools.vocabulary,
@@ -135,7 +107,7 @@ class CaseWalk:
         while self._enough(engines):
             self.run.step()
             position = Position(
-                key.at(len(consumed)),
+                f"{key}/{len(consumed)}",
                 len(consumed),
                 consumed,
                 reference,
@@ -186,9 +158,8 @@ class CaseWalk:
         token = choose(position, differ=here.differ, predicted=predicted)
         if token is not None:
             return token, position.engines
-        if self.run.tools.rules.on_dropout == "continue":
-            token = choose_for_most(position)
-        return token, () if token is None else accepters(position, token)
+        continues = self.run.tools.rules.on_dropout == "continue"
+        return choose_for_most(position) if continues else (None, ())
 
     def _dispute(
         self,
@@ -320,27 +291,40 @@ class CaseWalk:
         """Note what was proven; the engines whose masks are others when asked again, or fail."""
         verdicts = judge(findings)
         self.proofs.verdicts(self.number, position, disputes, findings, verdicts)
-        return ask_again(self.run.tools.panel, position, verdicts)
+        asks = {}
+        for row, tokens in charged(verdicts).items():
+            allowed = np.array([allows(position.masks[row], token) for token in tokens.tolist()])
+            asks[position.engines[row]] = AskAgain(tokens, allowed, at=position.number)
+        return _failures(self.run.tools.panel, asks)
 
     def _note_step(self, position: Position, token: int, here: Arrived) -> None:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
         if not here.failures and not here.empty:
             return
-        refused = [
-            engine for engine, one in here.failures.items() if isinstance(one, MaskViolation)
-        ]
+        kinds = {
+            engine: "mask_consume_mismatch"
+            for engine, one in here.failures.items()
+            if isinstance(one, MaskViolation)
+        }
         # after the whole reference an empty mask is an end that is forbidden
         whole = position.offset + len(self.run.tools.vocabulary.tokens[token])
         empty: list[int] = []
         if whole < len(position.reference) and here.empty:
             empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
-        if flaws := wrong_steps(position, token, refused, empty):
+        kinds |= dict.fromkeys(empty, "dead_end")
+        if kinds:
             none = np.zeros((len(position.engines), 0), dtype=np.bool_)
             findings = Findings.empty(position.engines, _NO_TOKENS, none)
-            findings.flaws += flaws
+            findings.flaws += [
+                Flaw(row, token, kinds[engine])
+                for row, engine in enumerate(position.engines)
+                if engine in kinds
+            ]
             failures = self._charge(position, {}, findings)
             path = path_tokens(self.run.tools.vocabulary, position.reference, whole)
-            failures |= ask_for_nothing(self.run.tools.panel, empty, path, position.number + 1)
+            nothing = np.zeros(len(path), dtype=np.bool_)
+            again = AskAgain(np.array(path, dtype=np.int32), nothing, at=position.number + 1)
+            failures |= _failures(self.run.tools.panel, dict.fromkeys(empty, again))
             for engine, failure in failures.items():
                 self.run.failed(engine, failure, "walk", self.number, position.number)
 
@@ -356,7 +340,12 @@ class CaseWalk:
         for violation in resolution.look_again(self.run.confirmed):
             engine = resolution.findings.engines[violation.row]
             if engine not in {one.engine for one in self.run.distrusted}:
-                raise Distrusted.by(violation, engine, self.number, number)
+                failure: AdapterFault | MaskViolation
+                failure = MaskViolation("consumes what its own mask forbids")
+                if not violation.consumes:
+                    detail = f"it takes {violation.tokens[-1]}, which is forbidden"
+                    failure = AdapterFault("faster_way", detail)
+                raise Distrusted(engine, failure, "resolve", self.number, number, violation)
             resolution.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
         for found in self.run.distrusted:
             one, engines = found.violation, resolution.findings.engines

@@ -14,12 +14,13 @@ there is, so it is stored how many were tried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from harness.engines.requests import Follow
+from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.spans import Entry, Part, ValueSpan, root_of
 from harness.jsontext.usual_spellings import (
     MOST,
@@ -104,59 +105,6 @@ Ask = Callable[[Mapping[int, Follow]], Mapping[int, Any]]
 """Asks engines, by number; those that fail are missing in what comes back."""
 
 
-@dataclass
-class CaseEffects:
-    """The rejections of one case, gathered while it runs and asked about in its end.
-
-    `tokens_of` cuts a text into the tokenizer's own tokens, of which `sizes` has the lengths in
-    bytes; `spelled` makes tokens of single bytes of one, and `eos` ends a text. Engines with `slow`
-    masks are asked less.
-    """
-
-    schema: Any
-    judge: Judge
-    tokens_of: Callable[[bytes], Sequence[int]]
-    sizes: Sequence[int]
-    spelled: Callable[[int], Sequence[int]]
-    eos: int
-    slow: frozenset[int]
-    _pending: dict[Rejected, list[tuple[EffectColumns, int]]] = field(default_factory=dict)
-    _first: set[Rejected] = field(default_factory=set)
-
-    def add(
-        self, rejected: Rejected, columns: EffectColumns, at: int, *, is_first: bool = False
-    ) -> None:
-        """Gather one rejection, the row `at` of its columns; asked about first if it `is_first`.
-
-        Afterwards there may be no more room.
-        """
-        columns.note(at, Effect(UNCLEAR))
-        self._pending.setdefault(rejected, []).append((columns, at))
-        if is_first:
-            self._first.add(rejected)
-
-    def decide(
-        self, ask: Ask, samples: Iterable[tuple[int, bytes]], valid: Sequence[bytes]
-    ) -> None:
-        """Ask the engines, and fill in the columns.
-
-        Args:
-            samples: Texts that engines wrote themselves, by engine: they show an order of members.
-            valid: Valid texts of the case: an engine that takes none of them has no way out of a
-                dead end to be blamed for.
-        """
-        inquiry = _Inquiry(self, ask, _orders(self.schema, samples))
-        asked = [one for one in self._pending if one.text]
-        effects = inquiry.effects([one for one in asked if one in self._first])
-        effects |= inquiry.effects([one for one in asked if one not in effects])
-        blind = [one for one in self._pending if one not in effects]
-        taken = inquiry.taken_of(sorted({one.engine for one in blind}), valid)
-        effects |= {one: Effect(TRAP, taken[one.engine]) for one in blind if one.engine in taken}
-        for rejected, effect in effects.items():
-            for columns, at in self._pending[rejected]:
-                columns.note(at, effect)
-
-
 @dataclass(frozen=True)
 class _Refusal:
     """A text, as tokens with the end, of which so many are `allowed`."""
@@ -187,35 +135,71 @@ def _open(searches: Iterable[_Search]) -> list[_Search]:
     return [one for one in searches if one.effect is None]
 
 
-class _Inquiry:
-    """Asks the engines of one case about many values at once, the likeliest spelling first."""
+class CaseEffects:
+    """The rejections of one case, gathered while it runs and asked about in its end.
+
+    `tokens_of` cuts a text into the tokenizer's own tokens. Engines with `slow` masks are asked
+    less. Many values are asked about at once, the likeliest spelling first.
+    """
 
     def __init__(
-        self, case: CaseEffects, ask: Ask, orders: Callable[[int], Sequence[Order]]
+        self,
+        schema: Any,
+        judge: Judge,
+        tokens_of: Callable[[bytes], Sequence[int]],
+        vocabulary: Vocabulary,
+        slow: Container[int] = (),
     ) -> None:
-        self._case, self._ask, self._orders = case, ask, orders
+        self._schema, self._judge, self._tokens_of = schema, judge, tokens_of
+        self._vocabulary, self._slow = vocabulary, slow
+        self._pending: dict[Rejected, list[tuple[EffectColumns, int]]] = {}
+        self._first: set[Rejected] = set()
         self._whole: dict[tuple[int, str], _Search] = {}
         self._faults: dict[tuple[int, _Refusal], Part] = {}
         self._written: Counter[int] = Counter()
         self._taken: dict[int, dict[Way, None]] = {}
 
-    def effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
-        """The effect of each rejection."""
-        searches = [_Search(one) for one in rejected]
-        self._search(searches)
-        return {one.rejected: one.effect or Effect(UNCLEAR) for one in searches}
+    def add(
+        self, rejected: Rejected, columns: EffectColumns, at: int, *, is_first: bool = False
+    ) -> None:
+        """Gather one rejection, the row `at` of its columns; asked about first if it `is_first`.
 
-    def taken_of(self, engines: Sequence[int], texts: Sequence[bytes]) -> dict[int, bytes]:
-        """Of each engine the first of some texts that it takes from the start."""
-        answers = self._followed({one: [((), text) for text in texts] for one in engines})
-        return {
-            engine: texts[refusals.index(None)]
-            for engine, refusals in answers.items()
+        Afterwards there may be no more room.
+        """
+        columns.note(at, Effect(UNCLEAR))
+        self._pending.setdefault(rejected, []).append((columns, at))
+        if is_first:
+            self._first.add(rejected)
+
+    def decide(
+        self, ask: Ask, samples: Iterable[tuple[int, bytes]], valid: Sequence[bytes]
+    ) -> None:
+        """Ask the engines, and fill in the columns.
+
+        Args:
+            samples: Texts that engines wrote themselves, by engine: they show an order of members.
+            valid: Valid texts of the case: an engine that takes none of them has no way out of a
+                dead end to be blamed for.
+        """
+        self._ask, self._orders = ask, _orders(self._schema, samples)
+        asked = [one for one in self._pending if one.text]
+        effects = self._effects([one for one in asked if one in self._first])
+        effects |= self._effects([one for one in asked if one not in effects])
+        blind = [one for one in self._pending if one not in effects]
+        from_start = {one.engine: [((), text) for text in valid] for one in blind}
+        taken = {
+            engine: valid[refusals.index(None)]
+            for engine, refusals in self._followed(from_start).items()
             if None in refusals
         }
+        effects |= {one: Effect(TRAP, taken[one.engine]) for one in blind if one.engine in taken}
+        for rejected, effect in effects.items():
+            for columns, at in self._pending[rejected]:
+                columns.note(at, effect)
 
-    def _search(self, searches: Sequence[_Search]) -> None:
-        """Fill in the effects."""
+    def _effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
+        """The effect of each rejection."""
+        searches = [_Search(one) for one in rejected]
         self._after_beginning(searches, 1)
         left = _open(searches)
         self._after_beginning(left[:_FULLY], MOST)
@@ -225,6 +209,7 @@ class _Inquiry:
         for one in (left := _open(left)):
             one.effect = self._charged(one)
         self._mend(_open(left))
+        return {one.rejected: one.effect or Effect(UNCLEAR) for one in searches}
 
     def _after_beginning(
         self, searches: Sequence[_Search], most: int, *, share: float = 1.0
@@ -268,7 +253,7 @@ class _Inquiry:
 
     def _left(self, engine: int) -> int:
         """The bytes that an engine may still be asked about."""
-        return (_SLOW_ROOM if engine in self._case.slow else _ROOM) - self._written[engine]
+        return (_SLOW_ROOM if engine in self._slow else _ROOM) - self._written[engine]
 
     def _from_start(self, searches: Sequence[_Search]) -> None:
         """Ask for whole texts, once for each engine and value."""
@@ -298,9 +283,9 @@ class _Inquiry:
                 if (engine, refusal) in self._faults:
                     continue
                 token, allowed = refusal.tokens[refusal.allowed], refusal.tokens[: refusal.allowed]
-                at, spelled = self._size(allowed), self._case.spelled(token)
-                self._faults[engine, refusal] = at, at + max(self._case.sizes[token], 1)
-                if len(spelled) > 1 and engine not in self._case.slow:
+                at, spelled = self._size(allowed), self._vocabulary.spelled(token)
+                self._faults[engine, refusal] = at, at + max(self._size([token]), 1)
+                if len(spelled) > 1 and engine not in self._slow:
                     asked.setdefault(engine, {})[refusal] = (*allowed, *spelled)
         counts = self._counts({engine: list(some.values()) for engine, some in asked.items()})
         for engine, some in counts.items():
@@ -350,7 +335,7 @@ class _Inquiry:
         if other.path == charged.path[: len(other.path)] and charged.part != _BLANK:
             return None
         texts = list(_without(rejected.text, other.path, rejected.written))
-        rulings = self._case.judge.judge(texts)
+        rulings = self._judge.judge(texts)
         fit = [one for one, ruling in zip(texts, rulings, strict=True) if ruling.verdict == VALID]
         region = _region(fit[0], charged) if fit else None
         return None if region is None else replace(rejected, text=fit[0], fault=region[0])
@@ -364,7 +349,7 @@ class _Inquiry:
         """
         tokens = {
             engine: [
-                (*begun, *self._case.tokens_of(text[self._size(begun) :]), self._case.eos)
+                (*begun, *self._tokens_of(text[self._size(begun) :]), self._vocabulary.eos)
                 for begun, text in some
             ]
             for engine, some in lists.items()
@@ -395,7 +380,7 @@ class _Inquiry:
         return counts
 
     def _size(self, tokens: Sequence[int]) -> int:
-        return sum(map(self._case.sizes.__getitem__, tokens))
+        return sum(len(self._vocabulary.tokens[token]) for token in tokens)
 
 
 _Path = tuple[str | int, ...]

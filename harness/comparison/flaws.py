@@ -49,18 +49,6 @@ def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list
     return []
 
 
-def wrong_steps(
-    position: Position, token: int, refused: Collection[int], empty: Collection[int]
-) -> list[Flaw]:
-    """What the walk's own token shows: engines that refused it, or whose next mask is empty."""
-    kinds = {**dict.fromkeys(refused, "mask_consume_mismatch"), **dict.fromkeys(empty, "dead_end")}
-    return [
-        Flaw(row, token, kinds[engine])
-        for row, engine in enumerate(position.engines)
-        if engine in kinds
-    ]
-
-
 _BETWEEN = frozenset(
     {Mode.VALUE, Mode.ITEM_OR_CLOSE, Mode.KEY_OR_CLOSE, Mode.KEY, Mode.COLON, Mode.AFTER}
 )

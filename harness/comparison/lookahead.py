@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.walk import WalkKey, path_tokens, predicted_token
+from harness.comparison.walk import path_tokens, predicted_token
 from harness.engines.panel import Panel, Walked
 from harness.inputs.vocabulary import Vocabulary
 from harness.workers.outcomes import Failure
@@ -117,7 +117,7 @@ class LookaheadWalk:
 
     panel: Panel
     vocabulary: Vocabulary
-    key: WalkKey
+    key: str
     reference: bytes
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
     _batch: _Batch | None = None
@@ -197,7 +197,7 @@ class LookaheadWalk:
                 lost |= {} if failure is None else {engine: failure}
         up = tuple(engine for engine in engines if engine not in lost)
         tokens = [token, *self._predict(number, offset, self._length - 1)]
-        walked = self.panel.walk(up, tokens, len(consumed), str(self.key))
+        walked = self.panel.walk(up, tokens, len(consumed), self.key)
         return _Batch(number, tokens, walked, lost)
 
     def _ask_ahead(self, batch: _Batch, offset: int) -> None:
@@ -208,7 +208,7 @@ class LookaheadWalk:
         tokens = self._predict(number - 1, offset, length)
         if tokens:
             engines = sorted(batch.walked)
-            self.panel.begin_walk(engines, tokens, number - 1, str(self.key))
+            self.panel.begin_walk(engines, tokens, number - 1, self.key)
             self._ahead = cache(lambda: _Batch(number, tokens, self.panel.end_walk(engines), {}))
 
     def _collected(self) -> _Batch | None:
@@ -221,7 +221,7 @@ class LookaheadWalk:
         while len(tokens) < length and offset < len(self.reference):
             if not (path := self.path(offset)):
                 break
-            token = predicted_token(self.key.at(number), path)
+            token = predicted_token(f"{self.key}/{number}", path)
             self._predicted[number, offset] = token
             tokens.append(token)
             offset += len(self.vocabulary.tokens[token])

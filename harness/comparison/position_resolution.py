@@ -244,11 +244,11 @@ class PositionResolution:
         ):
             for row, (asked, answer) in answers.items():
                 completed = numbers.setdefault(row, {})
-                ways = zip(
-                    asked.tolist(), answer.outcomes.tolist(), answer.taken.ints(), strict=True
-                )
-                for column, outcome, taken in ways:
-                    status = ENDED.get(ROLLOUT_OUTCOMES[outcome])
+                outcomes = map(ROLLOUT_OUTCOMES.__getitem__, answer.outcomes.tolist())
+                for column, outcome, taken in zip(
+                    asked.tolist(), outcomes, answer.taken.ints(), strict=True
+                ):
+                    status = ENDED.get(outcome)
                     if status is None:
                         completed[column] = self.rolled_out(taken)
                         continue

@@ -1,7 +1,8 @@
 """The walk: the way through a reference, token by token, that all engines take together.
 
-Every choice comes from its own generator, keyed by seed, case, walk and position, so that no
-resolver, cap or panel rule changes which text is walked or how it is cut into tokens.
+Every choice comes from its own generator, keyed by seed, case, walk and position, joined by
+slashes, so that no resolver, cap or panel rule changes which text is walked or how it is cut into
+tokens.
 """
 
 from __future__ import annotations
@@ -18,22 +19,6 @@ from harness.protocol import allows
 
 CHALLENGER_NUMBER = -1
 """Stands for the challenger among the numbers of engines."""
-
-
-@dataclass(frozen=True)
-class WalkKey:
-    """What names one walk; every random choice in it depends on this and the position."""
-
-    seed: int
-    case: str
-    walk: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.seed}/{self.case}/{self.walk}"
-
-    def at(self, position: int) -> str:
-        """The key of one position."""
-        return f"{self}/{position}"
 
 
 @dataclass(frozen=True)
@@ -63,13 +48,6 @@ class Position:
         """Whether the whole reference was consumed."""
         return self.offset == len(self.reference)
 
-    def accepted(self) -> dict[int, tuple[int, ...]]:
-        """Which tokens of the path each engine accepts."""
-        return {
-            engine: tuple(token for token in self.path if allows(mask, token))
-            for engine, mask in zip(self.engines, self.masks, strict=True)
-        }
-
 
 def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[int, ...]:
     """The tokens that go on along the reference from `offset`."""
@@ -96,26 +74,21 @@ def predicted_token(key: str, path: Sequence[int]) -> int:
     return path[keyed_index(f"{key}/walk", len(path))]
 
 
-def choose_for_most(position: Position) -> int | None:
-    """A token of the path that as many engines as possible accept, where others may drop out.
+def choose_for_most(position: Position) -> tuple[int | None, tuple[int, ...]]:
+    """A token of the path that as many engines as possible accept, and these; others drop out.
 
     None when no engine accepts any.
     """
-    votes: dict[int, int] = dict.fromkeys(position.path, 0)
-    for accepted in position.accepted().values():
-        for token in accepted:
-            votes[token] += 1
-    most = max(votes.values(), default=0)
+    accepters = {
+        token: tuple(
+            engine
+            for engine, mask in zip(position.engines, position.masks, strict=True)
+            if allows(mask, token)
+        )
+        for token in position.path
+    }
+    most = max(map(len, accepters.values()), default=0)
     if most == 0:
-        return None
-    candidates = [token for token, count in votes.items() if count == most]
-    return predicted_token(position.key, candidates)
-
-
-def accepters(position: Position, token: int) -> tuple[int, ...]:
-    """The engines whose masks allow `token`."""
-    return tuple(
-        engine
-        for engine, mask in zip(position.engines, position.masks, strict=True)
-        if allows(mask, token)
-    )
+        return None, ()
+    token = predicted_token(position.key, [one for one in accepters if len(accepters[one]) == most])
+    return token, accepters[token]

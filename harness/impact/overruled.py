@@ -164,15 +164,13 @@ class _ItemResolution:
             for at, step in enumerate(answer.overruled)
             if step.ruling == FALSE_REJECTION
         ]
-        slow = frozenset(at for at, spec in enumerate(specs) if spec.slow_masks)
-        sizes, spelled = list(map(len, vocabulary.tokens)), vocabulary.spelled
-        of_text = self._judge, self._tools.tokens, sizes, spelled, vocabulary.eos
-        known = CaseEffects(self._schema, *of_text, slow)
+        slow = {at for at, spec in enumerate(specs) if spec.slow_masks}
+        known = CaseEffects(self._schema, self._judge, self._tools.tokens, vocabulary, slow)
         columns = EffectColumns(len(wrong))
         for row, (answer, _, step) in enumerate(wrong):
             engine, begun = numbers[answer.engine], answer.tokens[: step.position]
             written = len(answer.written(vocabulary, step.position))
-            follow = Follow(wire.Ragged.of_ints([[*begun, *spelled(step.token)]]), at=0)
+            follow = Follow(wire.Ragged.of_ints([[*begun, *vocabulary.spelled(step.token)]]), at=0)
             taken = self._asked({engine: follow}).get(engine)
             inside = 0 if taken is None else max(int(taken.values[0]) - len(begun), 0)
             text = step.witness.encode()

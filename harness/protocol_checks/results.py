@@ -7,7 +7,7 @@ was, its table can be printed again, and what is in it can be tried again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -132,10 +132,8 @@ class ResultsHead:
     vocabulary_sha256: str
     cases: str
     cases_sha256: str
-    seed: int
-    texts: int
-    positions: int
-    whole: int
+    how: Mapping[str, int]
+    """As `Thoroughness`."""
     seconds: float
 
 
@@ -152,7 +150,7 @@ def begun_results(path: Path, head: ResultsHead) -> list[CaseResult]:
     before, results = read_results(path)
     if differing := [name for name in vars(head) if vars(before)[name] != vars(head)[name]]:
         raise UsageError(
-            f"{path} was made with other {', '.join(differing)}",
+            f"{path} was made with other options: {', '.join(differing)}",
             "give the same options to go on with it, or another file",
         )
     return results
@@ -208,7 +206,7 @@ def matrix(head: ResultsHead, summary: Summary) -> Table:
         for rule in RULES
     ]
     note = "in brackets after an engine its cases, after an outcome its checks"
-    on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.seed}; {note}"
+    on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.how['seed']}; {note}"
     return Table.of("What a server relies on", columns, rows, on)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from harness.completion.rollout import Preferences
 from harness.completion.text_writer import TextWriter
 from harness.inputs.vocabulary import Vocabulary
+from harness.options import option
 from harness.protocol import Library, LibraryCalls, Mask, Masks, Matcher, allows, token_ids
 
 Tokens = tuple[int, ...]
@@ -365,11 +366,13 @@ _ALONG = 5
 class Thoroughness:
     """How much is tried of a case; all choices depend on the seed."""
 
-    seed: int = 0
-    samples: int = 2  # texts that the engine writes itself
-    positions: int = 6  # of each way
-    whole: int = 2  # places of a case at which the whole vocabulary is tried
-    tokens: int = 1000  # that are tried at the others
+    seed: int = option(0, "Of the sample.")
+    samples: int = option(
+        2, "Texts of each schema that each engine writes, to be tried along.", "--texts", least=0
+    )
+    positions: int = option(6, "Places of each text.", least=2)
+    whole: int = option(2, "Places of each case where all of a large vocabulary is tried.", least=0)
+    tokens: int = 1000  # that are tried at the other places
 
 
 def routes_of(

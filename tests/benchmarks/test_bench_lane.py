@@ -45,20 +45,12 @@ class TestALane:
         assert [one.position for one in some] == [one for one in every if one % 2 == 0]
         assert lane.run(SPLIT, Way(least=10_000)).resolved == ()
 
-    def test_both_resolvers_stand_at_the_same_positions(self, lane):
-        shared, rollout = (lane.run(SPLIT, Way(one)).resolved for one in ("shared", "rollout"))
-        assert [one.position for one in shared] == [one.position for one in rollout]
-
     def test_times_engine_calls_only_when_asked(self, lane):
         plain, timed = lane.run(SPLIT, Way()), lane.run(SPLIT, Way(timed=True))
         assert engine_share(plain) is None
         assert plain.hosts["Enumerator"].commands["walk"]["calls"] == 0
         assert timed.hosts["Enumerator"].commands["walk"]["calls"] > 0
         assert 0 < engine_share(timed) < 2
-
-    def test_asks_the_validators_too(self, lane):
-        assert lane.run(SPLIT, Way()).hosts[VALIDATORS].total("cpu") >= 0
-        assert lane.run(SPLIT, Way()).hosts[VALIDATORS].peak > 0
 
     @pytest.mark.processes
     def test_real_hosts_answer_alike(self, vocabulary_file):

@@ -15,13 +15,13 @@ from rich.console import Console
 from benchmarks import __main__ as command
 from benchmarks.__main__ import finish, main
 from benchmarks.curves import curves
-from benchmarks.figures import Figure, geometric_mean, ratio
+from benchmarks.figures import Figure
 from benchmarks.lane import VALIDATORS, HostSpent, Ran, Way
 from benchmarks.lanes import LanesRan
 from benchmarks.measure import Measured, Sample
 from benchmarks.plan import PARTS
-from benchmarks.report import TARGETS, as_json, machine, number, show
-from benchmarks.summary import engine_share, rate, rate_per_core, speed_ups, summary, walk_ratio
+from benchmarks.report import TARGETS, as_json, machine, show
+from benchmarks.summary import engine_share, rate, rate_per_core, speed_ups, summary
 from harness.errors import MaskcourtError
 from tests.benchmarking import PLAN, WORK, measurement_of
 from tests.inprocess import case
@@ -85,14 +85,6 @@ class TestArithmetic:
         assert figure.values == (4.0, 2.0, 3.0)
         assert Figure.of([None]) is None
 
-    def test_what_cannot_be_divided_is_nothing(self):
-        assert ratio(1.0, 0.0) is None
-        assert ratio(None, 1.0) is None
-        assert ratio(1.0, 4.0) == 0.25
-        assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
-        assert geometric_mean([]) is None
-        assert geometric_mean([0.0, 1.0]) is None
-
     def test_rates_are_of_proven_tokens(self):
         assert rate(ran(proven=100, resolve=2.0)) == 50.0
         # the engine's host 1.0 s and the validators' 0.5 s while resolving, the lane 0.5 s
@@ -101,11 +93,6 @@ class TestArithmetic:
     def test_engine_time_is_a_share_of_the_lane_without_the_timing(self):
         hosts = {"a": spent(0.9, 1.0, overhead=0.2), VALIDATORS: spent(0.0, 0.5, timed=False)}
         assert engine_share(ran(timed=True, hosts=hosts)) == pytest.approx(0.9 / 1.8)
-
-    def test_a_walk_is_what_is_neither_compiling_nor_reading(self):
-        one = ran("none", resolve=0.0, seconds=7.5)
-        assert one.walk == 2.0
-        assert walk_ratio(one) == 4.0
 
     def test_shared_is_compared_with_rollout_in_the_same_repetition(self):
         samples = [
@@ -140,10 +127,6 @@ class TestArithmetic:
         lanes = [LanesRan(1, 8, 9.0, 9.0, 10, (1,)), LanesRan(2, 8, 5.0, 9.5, 10, (1, 1))]
         assert speed_ups(Measured(lanes=lanes)) == {2: 1.8}
         assert speed_ups(Measured(lanes=lanes[1:])) == {}
-
-    def test_numbers_for_readers(self):
-        shown = [number(0.1234, "%"), number(12345.6, "/s"), number(0.01234, "s")]
-        assert shown == ["12.3", "12,346", "0.0123"]
 
 
 @pytest.mark.thorough

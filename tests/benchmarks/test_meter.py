@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks.meter import Meter, TellExpenses, Timer, overhead
+from benchmarks.meter import Meter, TellExpenses, Timer
 from harness.workers import wire
 
 
@@ -32,14 +32,6 @@ class Slower(Slow):
 
 
 class TestTheTimer:
-    def test_adds_up_the_time_inside(self):
-        timer = Timer()
-        assert timer.attach(Slow)
-        assert Slow().wait() == "waited"
-        timer.detach()
-        assert timer.calls == 1
-        assert 0.01 <= timer.ns / 1e9 < 1
-
     def test_a_call_inside_another_counts_once(self):
         timer = Timer()
         timer.attach(Slow)
@@ -61,10 +53,6 @@ class TestTheTimer:
 
     def test_a_native_class_cannot_be_timed(self):
         assert not Timer().attach(np.ndarray)
-
-    def test_says_what_it_costs(self):
-        inside, whole = overhead()
-        assert 0 <= inside <= whole < 1e5
 
 
 class TestTheMeter:

@@ -68,8 +68,6 @@ FUSSY = "tests.planted:Fussy"
 HALF_AS_FUSSY = "tests.planted:FussyAboutNumbers"
 TEXTS = [
     {"id": "name", "schema": {"type": "string"}, "valid": ["Åsa-Lin 7"]},
-    {"id": "names", "schema": {"type": "array", "items": {"type": "string", "minLength": 1}},
-     "valid": [["Anna", "\"B\" & C"]]},
     {"id": "counts", "schema": {"type": "object", "properties": {
         "n": {"type": "integer", "maximum": 9}, "m": {"type": "integer"}}},
      "valid": [{"n": 0, "m": -12}]},
@@ -79,9 +77,9 @@ TEXTS = [
 def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_file, tmp_path):
     options = ("--samples", 0, "--generated", 0, "--challenger", "json")
     out = finished_run(tmp_path, TEXTS, f"{HALF_AS_FUSSY},{FUSSY}", vocabulary_file, *options)
-    shrunk = maskcourt("bugs", out, "--trust", "--json", "--lanes", 1)
-    bugs = json.loads(shrunk.stdout)["bugs"]
-    of_fussy = [one for one in bugs if one["engine"] == FUSSY]
+    options = ("--engine", FUSSY, "--trust", "--json", "--lanes", 1)
+    of_fussy = json.loads(maskcourt("bugs", out, *options).stdout)["bugs"]
+    assert {one["engine"] for one in of_fussy} == {FUSSY}
     assert {(one["kind"], json.dumps(one["schema"]), one["text"]) for one in of_fussy} >= {
         ("false_rejection", '{"type": "integer"}', "0"),
         ("false_rejection", '{"type": "string"}', '"AAAA"'),
@@ -95,8 +93,7 @@ def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_f
     assert (strings["others"], strings["shared"]) == ({}, False)
 
     also = f"{FUSSY}[config=shipped]"
-    asked = ("--also", f"{also},llguidance", "--engine", FUSSY)
-    more = maskcourt("bugs", out, "--trust", "--json", "--lanes", 1, *asked)
+    more = maskcourt("bugs", out, *options, "--also", f"{also},llguidance")
     others = {one["id"]: (one["others"], one["shared"]) for one in json.loads(more.stdout)["bugs"]}
     assert others[numbers["id"]] == ({HALF_AS_FUSSY: "bug", also: "bug"}, False)
     assert others[strings["id"]] == ({also: "bug"}, False)
@@ -183,5 +180,6 @@ def test_a_script_shows_the_error_with_the_engine_alone(
     assert shows.returncode == 1, shows.stdout + shows.stderr
     file.write_text(script(found).replace(f"TEXT = {text!r}", f"TEXT = {mended!r}"))
     assert subprocess.run([sys.executable, file], check=False).returncode == 0
-    without = subprocess.run([sys.executable, "-S", file], capture_output=True, check=False)
-    assert without.returncode == 2
+    if engine == "xgrammar":
+        without = subprocess.run([sys.executable, "-S", file], capture_output=True, check=False)
+        assert without.returncode == 2

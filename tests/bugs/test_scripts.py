@@ -33,16 +33,8 @@ SCHEMAS = st.builds(
 )  # fmt: skip
 TEXTS = st.binary(max_size=12) | WORDS.map(lambda word: word.encode("utf-8", "surrogatepass"))
 DATA = (
-    "TITLE",
-    "ENGINE",
-    "INSTALL",
-    "EFFECT",
-    "RULE",
-    "SCHEMA",
-    "TEXT",
-    "TOKEN",
-    "TOKEN_AT",
-    "VALID",
+    *("TITLE", "ENGINE", "INSTALL", "EFFECT", "RULE"),
+    *("SCHEMA", "TEXT", "TOKEN", "TOKEN_AT", "VALID"),
 )
 KINDS = ("false_rejection", "false_acceptance", "never_stops", "stops_too_early")
 

@@ -19,8 +19,8 @@ from harness.jsontext.lexer import START, Mode, State, advance, place_of
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
 from harness.spelling_profile.profile import load_battery
+from tests.books import blank
 from tests.departure_examples import A_B, CLOSED, EXAMPLES, OUTLINES, XGRAMMAR, accepted, rejected
-from tests.replaying import blank
 
 CATALOGUE = load_catalogue()
 

@@ -41,7 +41,19 @@ def own(tmp_path_factory):
 
 def request(root: Path, *others: object) -> list[object]:
     data = ("--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary")
-    return ["bench", "-e", ENGINES, *data, "--lanes", 1, "--shrink-budget", 0, *others]
+    return [
+        "bench",
+        "-e",
+        ENGINES,
+        *data,
+        "--lanes",
+        1,
+        "--ahead",
+        0,
+        "--shrink-budget",
+        0,
+        *others,
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +264,7 @@ def too_much(own: Path, root: Path) -> list[object]:
     noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
     big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
     path = write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
-    return request(own, "--cases", path, "--out", root / "run", "--ahead", 0)
+    return request(own, "--cases", path, "--out", root / "run")
 
 
 def little_space() -> None:

@@ -82,6 +82,7 @@ def test_commands_that_read_a_run(run, tmp_path, harmless, name):
     )
 
 
+@pytest.mark.parametrize("run", [()], indirect=True, ids=["texts"])
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -295,11 +295,6 @@ class TestSeveralWalks:
         assert judged == {(0, 7), (0, 6), (1, 6)}
         assert failures(rows) == [("CrashesOnMask", "walk", 2), ("CrashesOnMask", "instances", -1)]
 
-    def test_end_with_it_under_the_common_rule(self):
-        rules = replace(self.RULES, on_dropout="stop")
-        rows = run_case([CrashesOnMask, Enumerator], case(LIE, "ab", "cd"), rules=rules)
-        assert {one["walk"] for one in records(rows, "positions")} == {0}
-
 
 def failures(rows: Rows) -> list[tuple[str, str, int]]:
     """Engine, stage and position of everything that is no compilation."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from harness.comparison.effects import CaseEffects, EffectColumns, Rejected
+from harness.inputs.vocabulary import byte_vocabulary
 from tests.inprocess import InProcessJudge
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -23,10 +24,7 @@ def effect(taken, text, written, fault=None, *, slow=False, samples=(), valid=()
     judge = InProcessJudge()
     assert judge.open(json.dumps(SCHEMA)) is None
     allowed = [(*one.encode(), END) for one in taken]
-    sizes = [1] * END + [0]
-    case = CaseEffects(
-        SCHEMA, judge, tuple, sizes, lambda _: (), END, frozenset({0} if slow else ())
-    )
+    case = CaseEffects(SCHEMA, judge, tuple, byte_vocabulary(), {0} if slow else ())
     columns = EffectColumns(1)
     whole = text.encode()
     at = written if fault is None else fault

@@ -159,36 +159,7 @@ class TestWitnesses:
         ]
 
 
-class TestTheEndOfGeneration:
-    def kinds(self, *entries, reason=""):
-        findings = findings_of(*entries, eos_ids=(TOKEN,))
-        for row, entry in enumerate(entries):
-            if entry is I:
-                findings.explain(row, np.array([0]), Ruling(INVALID, reason))
-        return [one[1:3] for one in listed(findings, clears=True)]
-
-    def test_forbidden_behind_a_valid_value(self):
-        assert self.kinds(V, None) == [(1, "never_stops")]
-
-    def test_forbidden_by_one_of_several_ids_while_another_is_allowed(self):
-        findings = findings_of(V, None, eos_ids=(TOKEN,))
-        findings.can_end[1] = True
-        assert listed(findings, clears=True) == []
-
-    def test_allowed_before_the_value_is_complete(self):
-        assert self.kinds(None, I, reason="not_json") == [(1, "stops_too_early")]
-
-    def test_allowed_behind_a_complete_but_invalid_value(self):
-        assert self.kinds(None, I) == [(1, "false_acceptance")]
-
-
 class TestFlaws:
-    def test_a_token_with_an_error_of_another_kind_is_not_unresolved_as_well(self):
-        findings = findings_of(Status.DEAD_END, None)
-        assert [one[2] for one in listed(findings, clears=True)] == ["unresolved"]
-        findings.flaws.append(Flaw(0, TOKEN, "dead_end"))
-        assert [one[2] for one in listed(findings, clears=True)] == ["dead_end"]
-
     def test_what_a_probe_found_about_a_token_leaves_its_verdict_alone(self):
         findings = findings_of(I, None)
         findings.flaws.append(Flaw(0, TOKEN, "unbounded_repetition"))

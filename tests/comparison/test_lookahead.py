@@ -7,7 +7,6 @@ import pytest
 
 from harness.comparison import lookahead
 from harness.comparison.lookahead import NOTHING, LookaheadWalk
-from harness.comparison.walk import WalkKey
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import allows
 from harness.runs.tables import SCHEMAS
@@ -127,13 +126,13 @@ class TestBatches:
         requests = []
         panel.walk = lambda *asked, walk=panel.walk: requests.append(asked) or walk(*asked)
         text = f'"{value}"'.encode()
-        steps = LookaheadWalk(panel, VOCABULARY, WalkKey(0, "case"), text)
+        steps = LookaheadWalk(panel, VOCABULARY, "0/case/0", text)
         consumed, offset = [], 0
         here = steps.arrive((0, 1), consumed, 0, NOTHING)
         while offset < len(text):
             assert here.engines == (0, 1)
             assert not here.differ
-            token = lookahead.predicted_token(steps.key.at(len(consumed)), steps.path(offset))
+            token = lookahead.predicted_token(f"{steps.key}/{len(consumed)}", steps.path(offset))
             assert allows(here.masks[0], token)
             offset += len(VOCABULARY.tokens[token])
             here = steps.arrive((0, 1), consumed, offset, token)
@@ -146,11 +145,11 @@ class TestBatches:
 def test_a_failure_is_told_at_its_position():
     panel = InProcessPanel([CrashesOnMask, Enumerator], VOCABULARY)
     panel.compile('{"const": [12, 34], "x-crash": 2}')
-    steps = LookaheadWalk(panel, VOCABULARY, WalkKey(0, "case"), b"[12, 34]")
+    steps = LookaheadWalk(panel, VOCABULARY, "0/case/0", b"[12, 34]")
     here = steps.arrive((0, 1), (), 0, NOTHING)
     consumed, offset = (), 0
     while not here.failures:
-        token = lookahead.predicted_token(steps.key.at(len(consumed)), steps.path(offset))
+        token = lookahead.predicted_token(f"{steps.key}/{len(consumed)}", steps.path(offset))
         offset += len(VOCABULARY.tokens[token])
         here = steps.arrive((0, 1), consumed, offset, token)
         consumed = (*consumed, token)

@@ -85,7 +85,7 @@ def test_on_miniatures(trial):
 @pytest.fixture(scope="module")
 def runs() -> Iterator[dict[str, CaseRun]]:
     """Both resolvers on one panel of real engines."""
-    rules = study(cap=40)
+    rules = study(cap=10)
     specs = (parse_spec("xgrammar"), parse_spec("llguidance"))
     with saved_vocabulary(open_vocabulary()) as file:
         lane = Lane(LaneSettings(specs, str(file), Limits(compile=60), rules))
@@ -99,9 +99,7 @@ def runs() -> Iterator[dict[str, CaseRun]]:
 
 @pytest.mark.processes
 @pytest.mark.engines
-@pytest.mark.parametrize(
-    "name", ["assertions/required-undeclared", "order/as-declared", "text/delete-and-c1"]
-)
+@pytest.mark.parametrize("name", ["assertions/required-undeclared", "text/delete-and-c1"])
 def test_on_real_engines(runs, name):
     (case,) = open_cases("embedded").read([name])
     rollout, shared = (runs[resolver].run(case) for resolver in ("rollout", "shared"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections import Counter
+from functools import cache
 
 import pytest
 
@@ -27,7 +28,11 @@ from harness.validators.drafts import _all_keywords
 from harness.validators.judge import INVALID, VALID
 from tests.inprocess import InProcessJudge
 
-CELLS = list(cells())
+
+@cache
+def all_cells():
+    return list(cells())
+
 
 WITHOUT_FORCE = {
     *("$comment", "$defs", "$schema", "$vocabulary", "definitions", "$dynamicAnchor"),
@@ -40,7 +45,7 @@ WITHOUT_FORCE = {
 def test_every_case_has_values_of_both_kinds_and_both_validators_label_them_so():
     judge = InProcessJudge()
     wrong = []
-    for case in CELLS:
+    for case in all_cells():
         assert case.valid, case.id
         assert case.invalid, case.id
         if (problem := judge.open(case.schema)) is not None:
@@ -54,11 +59,11 @@ def test_every_case_has_values_of_both_kinds_and_both_validators_label_them_so()
 
 
 def test_no_two_cells_have_the_same_case():
-    assert len({case.id for case in CELLS}) == len(CELLS) > 1000
+    assert len({case.id for case in all_cells()}) == len(all_cells()) > 1000
 
 
 def test_a_keyword_is_missing_only_at_places_that_say_the_same_themselves():
-    held = Counter(case.family for case in CELLS)
+    held = Counter(case.family for case in all_cells())
     for one in fragments():
         places = FORMAT_PLACES if keyword_of(one.name) == "format" else PLACES
         missing = {place.name for place in places if place.build(one) is None}
@@ -77,7 +82,7 @@ def test_all_keywords_that_the_validators_know_are_there():
 
 
 def test_every_case_is_small_enough_for_an_engine_with_slow_masks():
-    for case in CELLS:
+    for case in all_cells():
         assert sum(len(one.text) + 1 for one in (*case.valid, *case.invalid)) <= SLOW_TOKENS
 
 
@@ -102,7 +107,7 @@ def test_a_value_is_written_in_every_layout_once(value, texts):
 
 def test_cases_can_be_kept_in_a_file(tmp_path):
     file = tmp_path / "cells.jsonl"
-    some = {case.id: case for case in CELLS[:40]}
+    some = {case.id: case for case in all_cells()[:40]}
     file.write_text("".join(map(case_line, some.values())), "utf-8")
     for read in open_cases(str(file)):
         case = some[read.id]

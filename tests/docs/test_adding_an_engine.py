@@ -12,7 +12,7 @@ import tomllib
 import pytest
 
 from harness.inputs.vocabulary import byte_vocabulary
-from tests.command import ROOT, STUDY, maskcourt
+from tests.command import ROOT, maskcourt
 
 ALONE = ("--lanes", 1, "--ahead", 0, "--shrink-budget", 0)
 PAGE = (ROOT / "docs" / "adding-an-engine.md").read_text("utf-8")
@@ -77,8 +77,7 @@ def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
 
 
 @pytest.mark.processes
-@pytest.mark.engines
-def test_an_installed_package_registers_it(page, vocabulary_file):
+def test_an_installed_package_registers_it(page):
     (project,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     declared = tomllib.loads(project)["project"]
     installed = page / f"{declared['name'].replace('-', '_')}-{declared['version']}.dist-info"
@@ -98,11 +97,3 @@ def test_an_installed_package_registers_it(page, vocabulary_file):
 
     done = maskcourt("engines", "verify", "tiny[compact=true]", "--vocabulary", "bytes", **there)
     assert done.returncode == 0, done.stdout + done.stderr
-    done = maskcourt(
-        *("bench", "-e", "tiny,llguidance", "--cases", page / "tiny.jsonl", "--id", "colours"),
-        *("--vocabulary", vocabulary_file, *ALONE, *STUDY),
-        *("--out", page / "runs" / "by_name", "--json"),
-        **there,
-    )
-    assert done.returncode == 0, done.stderr
-    assert list(json.loads(done.stdout)["engines"]) == ["tiny", "llguidance"]

@@ -14,12 +14,9 @@ import pytest
 from harness.cli.main import cli
 from tests.command import ROOT
 
-GENERATED = {"runs", "data", "build", "dist"}
+FOLDERS = ("benchmarks", "datasets", "docs", "notebooks", "results")
 PAGES = sorted(
-    page
-    for page in ROOT.glob("**/*.md")
-    if not GENERATED.intersection(page.relative_to(ROOT).parts)
-    and not any(part.startswith(".") for part in page.relative_to(ROOT).parts)
+    [*ROOT.glob("*.md"), *(page for name in FOLDERS for page in (ROOT / name).rglob("*.md"))]
 )
 GLOSSARY = ROOT / "docs" / "glossary.md"
 OURS = "harness|adapters|benchmarks|tests"

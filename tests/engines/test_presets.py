@@ -80,7 +80,8 @@ TAKEN = {
     '{"type": "object", "properties": {"a": {"type": "integer"}}}': "xgrammar",
     '{"type": "integer", "multipleOf": 3}': "guidance",
     '{"type": "integer", "minimum": 3, "maximum": 1}': "",
-    '{"type": "object", "patternProperties": {"a": {}, "b": {}}}': "outlines",
+    '{"type": "object", "patternProperties": {"a": {"const": 1}, "b": {"const": 1}},'
+    ' "additionalProperties": {"const": 1}}': "outlines",
 }
 
 

@@ -14,7 +14,7 @@ from tests.command import maskcourt
 
 pytestmark = [pytest.mark.processes, pytest.mark.engines]
 
-LIMITS = ("--compile-timeout", 2, "--mask-timeout", 2, "--resolve-timeout", 5, "--memory", "2G")
+LIMITS = ("--compile-timeout", 2, "--mask-timeout", 2, "--resolve-timeout", 1, "--memory", "2G")
 DEEP = 10_000
 
 SCHEMAS = {
@@ -28,7 +28,6 @@ SCHEMAS = {
     "a long name": ({"type": "object", "properties": {"n" * 100_000: {}}}, {}),
     "itself": ({"$ref": "#"}, 1),
     "itself inside": ({"allOf": [{"$ref": "#"}]}, 1),
-    "a ring": ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, 1),
     "nowhere": ({"$ref": "#/$defs/none"}, 1),
     "remote reference": ({"$ref": "http://127.0.0.1:PORT/schema.json"}, 1),
     "remote dialect": ({"$schema": "http://127.0.0.1:PORT/dialect", "type": "integer"}, 1),
@@ -75,7 +74,7 @@ def run(tmp_path_factory, listener, vocabulary_file):
     done = maskcourt(
         *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
         *("--vocabulary", vocabulary_file, "--out", root / "run", "--shrink-budget", 0),
-        *("--samples", 2, "--generated", 4, "--json", *LIMITS),
+        *("--samples", 1, "--generated", 1, "--lanes", 1, "--ahead", 0, "--json", *LIMITS),
     )
     assert done.returncode == 0, done.stderr
     names = ("cases", "engines")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.command import ROOT, begun, descendants, is_gone, maskcourt, until
+from tests.command import ROOT, STUDY, begun, descendants, is_gone, maskcourt, until
 from tests.sweeping import (
     CASES,
     GATES,
@@ -56,17 +56,15 @@ class TestUndisturbed:
 
 
 class TestKilled:
-    @pytest.mark.parametrize(
-        ("above", "told"), [(0, ""), (1, "1 lane died"), (2, "the node is gone")]
-    )
+    @pytest.mark.parametrize(("above", "told"), [(1, "1 lane died"), (2, "the node is gone")])
     def test_what_is_lost_is_done_again(self, cases, nodes, tmp_path, above, told):
-        """A host is asked again, a lane replaced, the cases of a node are left to the others."""
+        """A lane is replaced, the cases of a node are left to the others."""
         out, log = tmp_path / "run", tmp_path / "log"
         with begun(sweep(cases, nodes, out), log, LOOPBACK) as process:
             lost = killed = cases.host_at(2)
             for _ in range(above):
                 lost, killed = killed, parent(killed)
-            below = [lost, *descendants(lost)] if above else []
+            below = [lost, *descendants(lost)]
             os.kill(killed, signal.SIGKILL)
             until(lambda: all(map(is_gone, below)), process)
             cases.open_gates()
@@ -77,25 +75,22 @@ class TestKilled:
         assert told in said
         assert "(raylet)" not in said, "what Ray prints on standard output is no part of ours"
 
-    @pytest.mark.parametrize(("first", "second"), [("sweep", "bench"), ("bench", "sweep")])
-    def test_the_driver_is_gone_on_with(self, cases, nodes, tmp_path, first, second):
+    def test_the_driver_is_gone_on_with(self, cases, nodes, tmp_path):
         """By a sweep or a local run, whichever of them it was that was killed."""
         out, log = tmp_path / "run", tmp_path / "log"
-        commands = {
-            "sweep": sweep(cases, nodes, out),
-            "bench": cases.arguments("bench", out, "--lanes", 2),
-        }
-        with begun(commands[first], log, LOOPBACK) as process:
-            lanes = [parent(cases.host_at(gate)) for gate in GATES]
-            process.kill()
-            process.wait()
-        until(lambda: all(map(is_gone, lanes)))
+        local = cases.arguments("bench", out, "--lanes", 2)
+        for times, command in enumerate((local, sweep(cases, nodes, out)), 1):
+            with begun(command, log, LOOPBACK) as process:
+                lanes = [parent(cases.host_at(gate, times)) for gate in GATES]
+                process.kill()
+                process.wait()
+            until(lambda lanes=lanes: all(map(is_gone, lanes)))
         stored = len(list(out.glob("parts/[0-9]*")))
         cases.open_gates()
-        done = maskcourt(*commands[second], env={**os.environ, **LOOPBACK})
+        done = maskcourt(*local)
         assert done.returncode == 0, done.stderr
         assert tables(out) == tables(cases.root / "local")
-        assert not stored or f"{stored} of {CASES} cases are there already" in done.stderr
+        assert f"{stored} of {CASES} cases are there already" in done.stderr
 
     def test_a_case_that_takes_down_three_lanes_is_left(self, nodes, tmp_path):
         cases = Cases(tmp_path)
@@ -104,21 +99,15 @@ class TestKilled:
         kills = {"enum": ["ab"], "x-kills": True}
         lines[3] = json.dumps({"id": "case-3", "schema": kills, "valid": ["ab"]})
         (tmp_path / "own.jsonl").write_text("\n".join(lines))
-        engines = ("-e", "tests.miniatures:Enumerator,tests.sweeping:KillsLane")
-        runs = {}
-        for command in (("bench", "--lanes", 1), ("sweep", "--address", nodes.address)):
-            runs[command[0]] = tmp_path / command[0]
-            done = maskcourt(
-                command[0],
-                *engines,
-                *("--cases", tmp_path / "own.jsonl", "--vocabulary", tmp_path / "vocabulary"),
-                *("--out", runs[command[0]], *command[1:]),
-                env={**os.environ, **LOOPBACK},
-            )
-            assert done.returncode == 1, done.stderr
-        statuses = pq.read_table(runs["sweep"] / "cases.parquet")["status"].to_pylist()
+        done = maskcourt(
+            *("sweep", "--address", nodes.address, "--cases", tmp_path / "own.jsonl"),
+            *("-e", "tests.miniatures:Enumerator,tests.sweeping:KillsLane"),
+            *("--vocabulary", tmp_path / "vocabulary", "--out", tmp_path / "run"),
+            env={**os.environ, **LOOPBACK},
+        )
+        assert done.returncode == 1, done.stderr
+        statuses = pq.read_table(tmp_path / "run" / "cases.parquet")["status"].to_pylist()
         assert statuses == ["walked"] * 3 + ["lane_died"] + ["walked"] * 3
-        assert tables(runs["sweep"]) == tables(runs["bench"])
 
 
 class TestInterrupted:
@@ -135,18 +124,23 @@ class TestInterrupted:
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_the_installed_command_finds_the_engines_wherever_it_is_started(tmp_path, elsewhere):
+def test_the_installed_command_finds_the_engines_wherever_it_is_started(
+    nodes, tmp_path, vocabulary_file, elsewhere
+):
     """Also in the checkout itself, which Ray puts on the module path of lanes, too."""
-    arguments = ("--family", "numbers", "--limit", 1, "--engines", "xgrammar,llguidance")
-    arguments += ("--cap", 1)
-    arguments += ("--shrink-budget", 0, "--generated", 0, "--samples", 0, "--out", tmp_path / "run")
+    arguments = ("--family", "numbers", "--limit", 1, "--engines", "llguidance,glrmask")
+    arguments += ("--cap", 1, "--vocabulary", vocabulary_file, "--address", nodes.address, *STUDY)
+    arguments += ("--shrink-budget", 0, "--ahead", 0, "--out", tmp_path / "run")
     done = subprocess.run(
         [Path(sys.executable).with_name("maskcourt"), "sweep", *map(str, arguments)],
         cwd=tmp_path if elsewhere else ROOT,
         capture_output=True,
         text=True,
         check=False,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        env={
+            **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            **LOOPBACK,
+        },
     )
     assert done.returncode == 0, done.stderr
     assert pq.read_table(tmp_path / "run" / "cases.parquet")["status"].to_pylist() == ["walked"]

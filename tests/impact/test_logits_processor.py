@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import torch
 
 from harness.errors import UsageError
 from harness.impact.logits_processor import MaskLogitsProcessor, open_processor
@@ -24,6 +23,8 @@ def processor(*values):
 
 def allowed(found, *rows):
     """The tokens that are left of each row, of one more column than the vocabulary has."""
+    import torch  # seconds, which no collection of tests should take
+
     scores = torch.ones(len(rows), VOCABULARY.size + 1)
     out = found(torch.tensor([[*PROMPT, *row] for row in rows]), scores)
     return [torch.isfinite(one).nonzero().flatten().tolist() for one in out]

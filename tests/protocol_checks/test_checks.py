@@ -119,7 +119,7 @@ def test_a_summary_says_what_became_of_a_rule(several, word, violated):
 CASES = [{"id": "few", "schema": json.loads(SCHEMA), "valid": [12], "invalid": []}]
 
 
-HEAD = ResultsHead("bytes", "a1", "few.jsonl", "b2", 0, 2, 6, 2, 120.0)
+HEAD = ResultsHead("bytes", "a1", "few.jsonl", "b2", {"seed": 0}, 120.0)
 
 
 def test_a_file_goes_on_where_it_was_and_a_line_cut_off_is_checked_again(tmp_path):
@@ -142,8 +142,8 @@ def test_a_file_takes_nothing_that_was_checked_otherwise(tmp_path):
     add_result(results := begun_results(path, HEAD), result_of(), path)
     with pytest.raises(UsageError, match="version 1, is 2 now"):
         add_result(results, replace(result_of(), version="2"), path)
-    with pytest.raises(UsageError, match="made with other seed"):
-        begun_results(path, replace(HEAD, seed=1))
+    with pytest.raises(UsageError, match="made with other options: how"):
+        begun_results(path, replace(HEAD, how={"seed": 1}))
     path.write_text('{"engine": "xgrammar"}\n')
     with pytest.raises(RunDirectoryError, match=r"results\.jsonl:1"):
         read_results(path)
@@ -159,7 +159,7 @@ def test_what_is_tried_next_is_known_whatever_becomes_of_the_process(tmp_path):
 
 
 @pytest.mark.processes
-def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary):
+def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary, call, monkeypatch):
     (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, CASES)))
     vocabulary.save(tmp_path / "bytes.vocabulary")
     own = ("--cases", "cases.jsonl", "--vocabulary", str(tmp_path / "bytes.vocabulary"))
@@ -188,8 +188,9 @@ def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary)
     assert (smallest["consumed"], len(smallest["tokens"]), smallest["again"]) == ([], 1, True)
     assert died["threads"]["outcome"] == "kept"  # in a new process
     again = ("protocol", "--replay", "smallest.jsonl")
-    refused = maskcourt(*again, cwd=tmp_path)
-    assert (refused.returncode, "--trust" in refused.stderr) == (2, True)
+    monkeypatch.chdir(tmp_path)
+    code, _, problems = call(*again)
+    assert (code, "--trust" in problems) == (2, True)
     done = maskcourt(*again, "--trust", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "3 shows"
@@ -198,12 +199,13 @@ def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary)
     smallest.write_text(mended.replace("DiesOfRollback", "ServedEnumerator"))
     done = maskcourt(*again, "--trust", cwd=tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "3 does not show")
-    done = maskcourt("protocol", "--read", "found.jsonl", "--format", "markdown", cwd=tmp_path)
-    assert "| `rollback` | crashed on 1 of 1 cases | broken (" in done.stdout
-    done = maskcourt("protocol", "--read", "found.jsonl", "--format", "csv", cwd=tmp_path)
-    assert ",rollback,crashed,1,0,0,1," in done.stdout
+    for form, line in (
+        ("markdown", "| `rollback` | crashed on 1 of 1 cases | broken ("),
+        ("csv", ",rollback,crashed,1,0,0,1,"),
+    ):
+        assert line in call("protocol", "--read", "found.jsonl", "--format", form)[1]
 
     (tmp_path / "other.jsonl").write_text('{"engine": "xgrammar"}\n')
-    done = maskcourt("protocol", "--replay", "other.jsonl", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "other.jsonl:1 holds no head or result of protocol checks" in done.stderr
+    code, _, problems = call("protocol", "--replay", "other.jsonl")
+    assert code == 2
+    assert "other.jsonl:1 holds no head or result of protocol checks" in problems

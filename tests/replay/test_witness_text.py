@@ -19,7 +19,7 @@ SCHEMA = {"enum": ["ab", "a\x1b"]}
 def run(tmp_path_factory) -> RunDirectory:
     """A false rejection, an early stop, a dead end and an instance's false acceptance."""
     book = Book("a case", SCHEMA, "ab")
-    book._add("disputes", walk=0, position=2, dispute=1, accepters=0b101, rejecters=0b010, tokens=1)
+    book.add("disputes", walk=0, position=2, dispute=1, accepters=0b101, rejecters=0b010, tokens=1)
     why = {"keyword": "enum", "schema_pointer": "/enum", "category": "string"}
     completion = book.completion(b'"')
     book.verdict(

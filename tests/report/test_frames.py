@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 
 import harness
@@ -94,8 +93,8 @@ class TestFrames:
     def test_have_words_as_categories_and_truth_that_may_be_unknown(self, stored):
         verdicts = harness.load_run(stored(book()).path).verdicts
         for name in ("case", "engine", "kind", "effect", "shown_by", "class", "departure"):
-            assert isinstance(verdicts[name].dtype, pd.CategoricalDtype), name
-        assert verdicts["located"].tolist() == [True, True, True, pd.NA, pd.NA, False]
+            assert verdicts[name].dtype.name == "category", name
+        assert list(map(str, verdicts["located"])) == [*["True"] * 3, "<NA>", "<NA>", "False"]
         assert verdicts["token"].dtype == "int32"
 
     def test_of_several_cases_share_their_categories(self, stored):
