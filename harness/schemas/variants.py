@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -211,10 +212,6 @@ def _types(left: Any, right: Any) -> list[str]:
     return both
 
 
-def _const(left: Any, right: Any) -> Any:
-    return _enum([left], [right])[0]
-
-
 def _enum(left: Any, right: Any) -> list[Any]:
     both = [value for value in left if any(same(value, other) for other in right)]
     if not both:
@@ -248,25 +245,21 @@ def _united(left: Any, right: Any) -> Any:
     return left if isinstance(left, list) else right
 
 
-def _largest(left: Any, right: Any) -> Any:
-    return left if number(right) is None or (number(left) or 0) >= right else right
-
-
-def _smallest(left: Any, right: Any) -> Any:
-    return left if number(right) is None or (number(left) or 0) <= right else right
+def _bound(tighter: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    return left if number(right) is None else tighter(number(left) or 0, right)
 
 
 _LOWER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _UPPER: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _RULES: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "type": _types,
-    "const": _const,
+    "const": lambda left, right: _enum([left], [right])[0],
     "enum": _enum,
     "required": _united,
     **dict.fromkeys(("properties", "patternProperties"), _members),
     **dict.fromkeys(("additionalProperties", "propertyNames", "additionalItems"), _both),
     **dict.fromkeys(("items", "prefixItems"), _items),
-    **dict.fromkeys(_LOWER, _largest),
-    **dict.fromkeys(_UPPER, _smallest),
+    **dict.fromkeys(_LOWER, partial(_bound, max)),
+    **dict.fromkeys(_UPPER, partial(_bound, min)),
     "uniqueItems": lambda left, right: left is True or right is True,
 }

@@ -111,23 +111,6 @@ class TestVerdicts:
 TRUE, FALSE = Validators("true"), Validators("false")
 
 
-class TestScreening:
-    def test_says_what_jsonschema_rs_says(self):
-        screen = validators({"format": "date-time"}).screen
-        assert screen(b'"2098-12-31T23:59:60Z"').verdict == "contested"
-        assert screen(b'"yesterday"')[0] == "format"
-
-    @pytest.mark.parametrize(
-        "text", [b'{"a":1,"a":2}', b'"\\udfff"', b"1e999", b"0.1" + b"0" * 17 + b"1", b"tru"]
-    )
-    def test_what_its_writing_decides_is_judged(self, text):
-        assert validators(False).screen(text) == validators(False).judge(text)
-
-    def test_under_a_pattern_that_needs_backtracking_all_is_judged(self):
-        looks_ahead = validators({"pattern": "^(?=a)"})
-        assert looks_ahead.screen(b'"b"').verdict == "invalid"
-
-
 class TestExplanations:
     def test_name_keyword_place_and_message_alike(self):
         schema = {
