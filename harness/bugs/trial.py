@@ -17,10 +17,9 @@ from harness.bugs.text_edits import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.effects import CaseEffects, EffectColumns, Rejected, effect_of_acceptance
-from harness.comparison.fed_texts import FedText
 from harness.comparison.generated_instances import make
 from harness.comparison.text_facts import TextFacts
-from harness.comparison.verdict_record import VerdictNotes
+from harness.comparison.verdict_record import FedText, VerdictNotes
 from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Follow, Probe
 from harness.engines.specs import EngineSpec

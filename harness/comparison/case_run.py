@@ -12,13 +12,12 @@ from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk, Distrusted
 from harness.comparison.disputes import SpellingQuota
 from harness.comparison.effects import CaseEffects
-from harness.comparison.fed_texts import reference_problem
 from harness.comparison.flaws import Probes
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
 from harness.comparison.resolvers import Resolver
 from harness.comparison.samples import feed_samples
 from harness.comparison.text_facts import TextFacts
-from harness.comparison.text_feeding import CaseTexts
+from harness.comparison.text_feeding import CaseTexts, reference_problem
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
 from harness.engines.requests import Each, Follow

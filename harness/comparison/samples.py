@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from typing import Any
 
-from harness.comparison.fed_texts import FedText
 from harness.comparison.text_feeding import CaseTexts
+from harness.comparison.verdict_record import FedText
 from harness.completion.rollout import LIMIT, ROLLOUT_OUTCOMES
 from harness.engines.requests import Follow, Write
 from harness.jsontext.partial import layout_of

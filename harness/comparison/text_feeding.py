@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from harness.comparison.fed_texts import FedText, label_problem, spelled_out
-from harness.comparison.verdict_record import VerdictNotes
+from harness.comparison.verdict_record import FedText, VerdictNotes
 from harness.engines.panel import Panel
 from harness.engines.requests import Probe
 from harness.engines.text_probe import Probed
@@ -15,7 +14,7 @@ from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.tables import TEXT_TABLES
-from harness.validators.judge import Judge, Ruling
+from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling
 from harness.verdict_kinds import INSTANCE
 from harness.workers import wire
 from harness.workers.outcomes import Crashed, Failure
@@ -181,3 +180,40 @@ class CaseTexts:
 
 def _probe(texts: Sequence[Sequence[int]]) -> Probe:
     return Probe(wire.Ragged.of_ints(texts))
+
+
+def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
+    """Why a reference cannot be walked: a reason code, and a sentence."""
+    shown = _shown(text)
+    if ruling.verdict == INVALID:
+        what = f"{ruling.keyword or ruling.reason} at {ruling.instance_pointer or 'its root'}"
+        message = f"the reference {shown} is not valid under its schema: {what}"
+        return "reference_invalid", message
+    if ruling.verdict == UNDECIDED:
+        return "reference_undecided", f"the validators cannot judge {shown}: {ruling.reason}"
+    return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"
+
+
+def label_problem(one: FedText) -> str:
+    """What is wrong with the label of an instance: a sentence; empty where nothing is."""
+    if one.label == "valid" and one.ruling.verdict == INVALID:
+        return reference_problem(one.text, one.ruling)[1]
+    if one.label == "invalid" and one.ruling.verdict == VALID:
+        return f"{_shown(one.text)} is labelled invalid, and is valid under its schema"
+    return ""
+
+
+def _shown(text: bytes) -> str:
+    return text[:80].decode("utf-8", "replace")
+
+
+def spelled_out(fed: FedText, probed: Probed, vocabulary: Vocabulary) -> list[int]:
+    """What to probe in order to learn the byte at which a text was refused.
+
+    After the tokens that were taken, the refused one byte by byte. Nothing follows them where
+    nothing was refused, at the end of sequence, and where a byte before the last has no token.
+    """
+    token = fed.tokens[probed.allowed] if probed.allowed < len(fed.tokens) else vocabulary.eos
+    spelled = [] if vocabulary.special[token] else vocabulary.spelled(token)
+    whole = len(spelled) == len(vocabulary.tokens[token])
+    return [*fed.tokens[: probed.allowed], *(spelled if whole else ())]

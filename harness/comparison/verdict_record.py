@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ from harness.comparison.effects import (
     Rejected,
     effect_of_acceptance,
 )
-from harness.comparison.fed_texts import FedText, TextVerdict, conclude
 from harness.comparison.findings import CODES, Findings, Verdicts
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
@@ -28,7 +28,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import START, advance, place_of
 from harness.jsontext.pointers import typed_steps
 from harness.runs.tables import GENERATED, TEXT_TABLES, VERDICT_TABLES, Rows, Words
-from harness.validators.judge import VERDICTS, Ruling
+from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VERDICTS, Ruling
 from harness.verdict_kinds import (
     ACCEPTANCES,
     CHALLENGER,
@@ -42,6 +42,34 @@ from harness.verdict_kinds import (
 _GOVERNED = REJECTIONS
 """Kinds whose keyword is the one in force, since no validator names one."""
 _WITH_EFFECT = (*ACCEPTANCES, *REJECTIONS, DEAD_END)
+
+
+@dataclass(frozen=True)
+class FedText:
+    """One text as it is fed; what the validators say of it counts, not its label.
+
+    `label` is ``valid`` or ``invalid``, as the case says, or `harness.runs.tables.GENERATED`.
+    """
+
+    label: str
+    text: bytes
+    tokens: tuple[int, ...]
+    canonical: bool
+    ruling: Ruling
+    ends: bool = True
+
+
+class TextVerdict(NamedTuple):
+    """What one text proves about one engine; `reason` is why it is open.
+
+    `token` is the one that was refused, of which the engine takes `refused_at` bytes; or -1.
+    """
+
+    kind: str
+    reason: str = ""
+    consumed: int = -1
+    token: int = -1
+    refused_at: int = -1
 
 
 class VerdictNotes:
@@ -422,3 +450,41 @@ def _of_disputes(tokens: Tokens, disputes: Mapping[int, Dispute]) -> npt.NDArray
     for number, dispute in disputes.items():
         of_token[np.searchsorted(tokens, dispute.drawn)] = number
     return of_token
+
+
+def conclude(one: FedText, probed: Probed, refused_at: int) -> Iterator[TextVerdict]:
+    """What a text proves about the engine that let it come so far.
+
+    An invalid text that an engine allows to its end proves a false acceptance; a valid one that it
+    refuses proves a false rejection. Of a case's own instances this reproduces the validation and
+    invalidation errors of MaskBench. Texts are fed in the tokenizer's canonical tokens; where the
+    vocabulary does not tell them, a refusal proves nothing, since another way to cut the text might
+    have been allowed.
+    """
+    whole, ruling, reason, kind = probed.allowed == len(one.tokens), one.ruling, "", ""
+    token = -1 if whole else one.tokens[probed.allowed]
+    if not whole and not probed.forbidden:
+        pass
+    elif not one.ends:
+        kind = "dead_end" if whole and probed.empty else ""
+    elif ruling.verdict == CONTESTED:
+        kind, reason = "contested", ruling.reason
+    elif ruling.verdict == UNDECIDED:
+        kind, reason = "unresolved", "undecided"
+    elif whole != (ruling.verdict == INVALID):
+        pass
+    elif whole:
+        state = advance(START, one.text)
+        unfinished = state is not None and not state.can_end
+        kind = "stops_too_early" if unfinished else "false_acceptance"
+    elif probed.allowed == len(one.tokens) - 1:
+        kind = "never_stops"
+    elif not one.canonical:
+        kind, reason = "unresolved", "unusual_tokenisation"
+    else:
+        kind = "false_rejection"
+    if kind:
+        at = refused_at if kind == "false_rejection" else -1
+        yield TextVerdict(kind, reason, probed.allowed, token, at)
+    if not whole and (not probed.forbidden or (one.ends and probed.taken)):
+        yield TextVerdict("mask_consume_mismatch", "", probed.allowed, token)

@@ -27,8 +27,8 @@ from harness.comparison import (
     text_feeding,
     verdict_record,
 )
-from harness.comparison.fed_texts import FedText
 from harness.comparison.findings import Findings, Status
+from harness.comparison.verdict_record import FedText
 from harness.completion.rollout import Rollout
 from harness.engines import service
 from harness.explain import error_location

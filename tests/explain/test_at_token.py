@@ -93,13 +93,8 @@ class Tries:
 
     def resolve(self, resolution, context):
         for text in self.texts:
-            columns = {row: np.flatnonzero(one) for row, one in enumerate(resolution.undecided())}
-            rank = np.zeros_like(resolution.store.tries)
-            list_of = np.zeros(resolution.store.tries.shape[1], dtype=np.int32)
-            for found in resolution.prove(
-                columns, list_of, [[resolution.store.number(text, "pool")]], rank
-            ):
-                resolution.screen(found)
+            list_of = np.zeros(len(resolution.findings.tokens), dtype=np.int32)
+            resolution.attempt(list_of, [[resolution.number(text, "pool")]], 1)
         resolution.conclude({})
 
 
