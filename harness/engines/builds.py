@@ -15,7 +15,7 @@ import subprocess
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from harness.errors import UsageError
@@ -51,6 +51,10 @@ def content_of(identity: str) -> str:
     return found[1] if found else ""
 
 
+_TREES: Final = ("pyproject.toml", "setup.py")
+"""A tree that can be built has one of them."""
+
+
 def find_build(path: str, engine: str, distribution: str) -> Build:
     """The build of a distribution at a path; of a wheel or tree only installing tells of which.
 
@@ -63,6 +67,8 @@ def find_build(path: str, engine: str, distribution: str) -> Build:
     if not place.exists():
         raise UsageError(f"{engine}: there is no {path}", "a path is taken from where you are")
     try:
+        if place.is_dir() and not any((place / one).is_file() for one in _TREES):
+            raise UsageError(f"{engine}: {path} is no tree of a package: it has no {_TREES[0]}")
         if place.is_dir():
             return _tree(place)
         if place.suffix == ".whl":
