@@ -254,8 +254,10 @@ def judge(findings: Findings) -> Verdicts:
     completion = findings.completion[accepter, column]
     accepter = np.where(completion >= 0, accepter, -1)
     reason = [""] * len(of)
-    for at in np.flatnonzero((of == _CONTESTED) | (of == _UNRESOLVED)).tolist():
-        reason[at] = reason_of(findings, int(row[at]), int(column[at]))
+    for at in np.flatnonzero(of == _CONTESTED).tolist():
+        reason[at] = findings.evidence_of(int(row[at]), int(column[at])).reason
+    for at in np.flatnonzero(of == _UNRESOLVED).tolist():
+        reason[at] = Status(int(status[row[at], column[at]])).name.lower()
     flaws = _distinct(findings.flaws)
 
     def joined(array: npt.NDArray[Any], more: Sequence[int]) -> npt.NDArray[Any]:
@@ -299,14 +301,6 @@ def rejections(found: Verdicts) -> dict[int, npt.NDArray[np.int64]]:
     rejected = found.kind == _REJECTED
     rows = np.unique(found.row[rejected]).tolist()
     return {row: found.column[rejected & (found.row == row)] for row in rows}
-
-
-def reason_of(findings: Findings, row: int, column: int) -> str:
-    """Why an entry is contested or unresolved."""
-    status = Status(int(findings.status[row, column]))
-    if status is Status.CONTESTED:
-        return findings.evidence_of(row, column).reason
-    return status.name.lower()
 
 
 def charged(found: Verdicts) -> dict[int, npt.NDArray[np.int32]]:

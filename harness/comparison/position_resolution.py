@@ -421,18 +421,13 @@ class PositionResolution:
         Engines have faster ways to consume a text than one mask after the other, so each distinct
         completion that a verdict of the case rests on is looked at again, mask by mask: all but
         those `known`, to which those are added that prove to be allowed.
+        Where masks forbid one that the engine was found to allow is told, one place per engine.
         """
         verdicts = judge(self.findings)
         self.find_refused_bytes(rejections(verdicts))
-        return self.violations(witnessed(verdicts), known)
-
-    def violations(
-        self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
-    ) -> list[ViolationWitness]:
-        """Where masks forbid a completion that the engine was found to allow; one per engine."""
         findings = self.findings
         exemplars: dict[int, dict[tuple[int, ...], int]] = {}
-        for row, column in needed:
+        for row, column in witnessed(verdicts):
             tokens = findings.completions[findings.completion[row, column]].tokens
             if (findings.engines[row], tokens) not in known:
                 exemplars.setdefault(row, {}).setdefault(tokens, column)

@@ -444,11 +444,7 @@ MUTANTS = (
     ),
     Mutant(
         "no completion is looked at again, mask by mask",
-        instead(
-            position_resolution.PositionResolution,
-            "violations",
-            lambda _: lambda self, needed, known: [],
-        ),
+        instead(position_resolution, "witnessed", lambda _: lambda found: []),
         lambda: Masks().test_are_found_out_where_a_verdict_would_rest_on_them(),
     ),
     Mutant(
