@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.comparison.challenger import challenges, resolve_forbidden
+from harness.comparison.challenger import ATTEMPTS, challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Flaw, Status, charged, judge, rejections
 from harness.comparison.flaws import wrong_ends
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution, ViolationWitness
-from harness.comparison.resolvers import Resolver
+from harness.comparison.resolvers import Resolver, known_completions
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
     CHALLENGER_NUMBER,
@@ -277,7 +277,8 @@ class CaseWalk:
                         )
                 resolution.locate(run.schema)
             else:
-                resolve_forbidden(resolution, context)
+                # no engine need be asked, and nothing is concluded where nothing is found
+                resolution.attempt(*known_completions(resolution, context), ATTEMPTS)
                 resolution.find_refused_bytes(rejections(judge(resolution.findings)))
         failures = {one: each for one, each in resolution.failures.items() if one not in down}
         failures |= self._charge(position, disputes, resolution.findings)

@@ -15,10 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from harness.comparison.disputes import Dispute, draw
-from harness.comparison.json_masks import json_masks, spaced
-from harness.comparison.position_resolution import PositionResolution
+from harness.comparison.json_masks import json_masks
 from harness.comparison.walk import CHALLENGER_NUMBER, Position
-from harness.completion.continuations import Context
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import State
 from harness.protocol import token_ids
@@ -51,27 +49,3 @@ def challenges(
         tokens = token_ids(allowed, vocabulary.size)
         sample = draw(tokens, cap, vocabulary.eos_ids, f"{position.key}/allowed")
         yield position, Dispute(position.engines, (), tokens, sample)
-
-
-def resolve_forbidden(resolution: PositionResolution, context: Context) -> None:
-    """Look for valid completions of tokens that the challenger alone allows.
-
-    No engine need be asked, and nothing is concluded where none is found.
-    """
-    tokens, ends = resolution.findings.tokens, resolution.findings.ends
-    others = np.flatnonzero(~ends)
-    list_of = np.full(len(tokens), -1, dtype=np.int32)
-    written = [resolution.token_bytes[column] for column in others.tolist()]
-    if context.in_string:
-        first = resolution.vocabulary.plain_first[tokens[others]]
-        list_of[others], texts = context.group(written, first)
-    else:
-        distinct = {spaced(text): None for text in written}
-        number, texts = context.group(list(distinct))
-        of = dict(zip(distinct, number.tolist(), strict=True))
-        list_of[others] = [of[spaced(text)] for text in written]
-    lists = [[resolution.number(text, "reference") for text in one[:ATTEMPTS]] for one in texts]
-    if ends.any():
-        list_of[ends] = len(lists)
-        lists.append([resolution.number(b"", "reference", ())])
-    resolution.attempt(list_of, lists, ATTEMPTS)

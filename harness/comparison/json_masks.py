@@ -17,7 +17,6 @@ from harness.protocol import Mask
 
 _OUTSIDE = re.compile(rb'[ \t\n\r{}\[\]:,\-+.0-9Eaeflnrstu]*+(?:".*)?', re.DOTALL)
 """What may come outside strings: nothing else is in numbers, literals and between tokens."""
-_SPACE = re.compile(rb"[ \t\n\r]+")
 
 
 class JsonMasks:
@@ -68,12 +67,3 @@ class JsonMasks:
 def json_masks(vocabulary: Vocabulary) -> JsonMasks:
     """Those of a vocabulary, shared by all who ask."""
     return JsonMasks(vocabulary)
-
-
-def spaced(text: bytes) -> bytes:
-    """A text outside strings, up to the first of which white space is shortened to one space.
-
-    To JSON it is the same.
-    """
-    outside, quote, after = text.partition(b'"')
-    return _SPACE.sub(b" ", outside) + quote + after

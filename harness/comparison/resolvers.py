@@ -97,7 +97,7 @@ class SharedResolver:
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
-        situation, lists = _known(resolution, context)
+        situation, lists = known_completions(resolution, context)
         ended: dict[tuple[int, int], Status] = {}
         slow, position = resolution.slow, resolution.position
         few = slow_tokens(position.number, len(position.reference) - position.offset)
@@ -226,7 +226,7 @@ class _RollBudgets:
         return chosen
 
 
-def _known(
+def known_completions(
     resolution: PositionResolution, context: Context
 ) -> tuple[npt.NDArray[np.int32], list[list[int]]]:
     """The situation of every column, and the completions to try in each."""
