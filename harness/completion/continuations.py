@@ -77,8 +77,7 @@ class Continuations:
 class Context:
     """One position: the candidates for each token that may come there.
 
-    Tokens that leave the document in the same situation get the same tuple object. `in_string`
-    says whether the position is inside a string.
+    Tokens that leave the document in the same situation get the same tuple object.
     """
 
     def __init__(self, maker: Continuations, k: int, cursor: Cursor) -> None:
@@ -89,7 +88,6 @@ class Context:
         self._shared: Candidates | None = None
         self._progress: StringProgress | None = None
         self._special: frozenset[int] | None = None
-        self.in_string = cursor.mode.in_string
         if cursor.mode.in_string and not cursor.state.part:
             self._slot = maker.suffixes.string_slot(cursor.frames, cursor.mode)
             self._written = cursor.written

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.comparison.json_masks import JsonMasks
+from harness.comparison.challenger import JsonMasks
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.jsontext.lexer import START, State, advance
 from harness.protocol import token_ids

@@ -17,11 +17,11 @@ import pytest
 from harness.comparison import (
     case_run,
     case_walk,
+    challenger,
     disputes,
     findings,
     flaws,
     generated_instances,
-    json_masks,
     position_resolution,
     samples,
     text_feeding,
@@ -285,7 +285,7 @@ MUTANTS = (
     Mutant(
         "the challenger allows what is no JSON",
         instead(
-            json_masks.JsonMasks,
+            challenger.JsonMasks,
             "at",
             lambda at: lambda self, state: self._vocabulary.ordinary_mask,
         ),
