@@ -353,14 +353,21 @@ class RunningCase:
         return 1 if self.tools.rules.challenger else 2
 
     def failed(
-        self, engine: int, failure: Failure, stage: str, walk: int = -1, number: int = -1
+        self,
+        engine: int,
+        failure: Failure,
+        stage: str,
+        walk: int = -1,
+        number: int = -1,
+        *,
+        counts: bool = True,
     ) -> None:
-        """Count a failure of an engine, and note it.
+        """Note a failure of an engine; if it `counts`, some of them end its part in the case.
 
         Raises:
             Distrusted: It is the adapter's.
         """
-        self.failures[engine] = self.failures.get(engine, 0) + 1
+        self.failures[engine] = self.failures.get(engine, 0) + counts
         if isinstance(failure, AdapterFault):
             raise Distrusted(engine, failure, stage, walk, number)
         self.notes.outcome(engine, failure, stage, walk, number)

@@ -269,7 +269,7 @@ class CaseWalk:
             context = self.continuations.at(position.offset)
             if dispute.accepters:
                 resolver.resolve(resolution, context)
-                for one in resolution.look_again(run.confirmed):
+                for one in resolution.look_again(set()):  # nothing is taken from other disputes
                     resolution.disown(one.row, Status.MASK_CONSUME_MISMATCH)
                     if one.consumes:
                         resolution.note_flaw(
@@ -283,7 +283,7 @@ class CaseWalk:
         failures = {one: each for one, each in resolution.failures.items() if one not in down}
         failures |= self._charge(position, disputes, resolution.findings)
         for engine, failure in failures.items():
-            run.failed(engine, failure, "challenge", self.number, position.number)
+            run.failed(engine, failure, "challenge", self.number, position.number, counts=False)
         return failures
 
     def _charge(
