@@ -349,8 +349,8 @@ class RunningCase:
 
     @property
     def fewest(self) -> int:
-        """Without a challenger one engine alone has nobody to differ from."""
-        return 1 if self.tools.rules.challenger else 2
+        """One engine alone has nobody to differ from, unless there is a challenger to it."""
+        return 1 if self.tools.rules.challenger and len(self.judged) < 2 else 2
 
     def failed(
         self,
