@@ -151,7 +151,7 @@ itself, a plain one that was made, or one that hardly anybody writes."""
 
 GROUPINGS: Final = (
     *("keyword", "category", "family", "departure", "draft", "case", "place", "effect"),
-    *("shown_by", "number", "cause"),
+    *("shown_by", "cause"),
 )
 """What verdicts can be listed by; by the last one, those that are contested."""
 

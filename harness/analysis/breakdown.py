@@ -14,7 +14,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES, named_engines
 from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
 
-_COLUMNS: Final = {"case": "cases.name", "number": "number_spelling", "family": "verdicts.family"}
+_COLUMNS: Final = {"case": "cases.name", "family": "verdicts.family"}
 """Where a grouping has another name than its column."""
 _UNITS: Final = (
     "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases"

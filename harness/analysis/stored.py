@@ -62,7 +62,7 @@ IN_FULL: Final[Mapping[str, str]] = {
 _ALL: Final = 0xFFFFFFFF
 _WORDS: Final = (
     *("kind", "reason", "keyword", "category", "detail", "place", "jsonschema", "jsonschema_rs"),
-    *("number_spelling", "class", "departure", "schema_pointer", "instance_pointer"),
+    *("class", "departure", "schema_pointer", "instance_pointer"),
     "effect",
 )
 

@@ -187,9 +187,7 @@ class VerdictNotes:
             jsonschema_rs=Words(ruled, [one.jsonschema_rs for one in evidence]),
             **self._of_texts(
                 kind.tolist(),
-                categories.tolist(),
-                details.tolist(),
-                [reasons[at] for at in attributed.tolist()],
+                [reasons[at].keyword for at in attributed.tolist()],
                 [evidence[at].reason for at in ruled.tolist()],
                 text,
                 rejected,
@@ -199,9 +197,7 @@ class VerdictNotes:
     def _of_texts(
         self,
         kinds: Sequence[str],
-        categories: Sequence[str],
-        details: Sequence[str],
-        reasons: Sequence[GoverningKeyword | Ruling],
+        keywords: Sequence[str],
         explained: Sequence[str],
         text: Callable[[int], bytes],
         rejected: Callable[[int], Rejected],
@@ -214,9 +210,9 @@ class VerdictNotes:
         Whether it `is_fed` as a whole, and is the case's `own`.
         """
         effects, shown_by = EffectColumns(len(kinds)), [""] * len(kinds)
-        alone, spellings = [False] * len(kinds), [""] * len(kinds)
+        alone = [False] * len(kinds)
         if self._facts is not None and self._effects is not None:
-            alone, spellings = self._facts.of(kinds, categories, details, reasons, text)
+            alone = self._facts.format_alone_of(kinds, keywords, text)
             for at, kind in enumerate(kinds):
                 if kind in _WITH_EFFECT:
                     shown_by[at] = REAL if own else self._facts.shown_by(text(at))
@@ -225,8 +221,7 @@ class VerdictNotes:
                     effects.note(at, effect)
                 elif kind in _WITH_EFFECT:
                     self._effects.add(rejected(at), effects, at, is_first=is_fed)
-        about = {"format_alone": alone, "number_spelling": spellings, "shown_by": shown_by}
-        return {**about, **vars(effects)}
+        return {"format_alone": alone, "shown_by": shown_by, **vars(effects)}
 
     def _name(self, engine: int) -> str:
         return CHALLENGER if engine == CHALLENGER_NUMBER else self._names[engine]
@@ -339,9 +334,7 @@ class VerdictNotes:
             jsonschema_rs=ruling.jsonschema_rs,
             **self._of_texts(
                 [verdict.kind],
-                [category],
-                [governing.detail],
-                [reason],
+                [reason.keyword],
                 [ruling.reason],
                 lambda _: one.text,
                 lambda _: rejected,

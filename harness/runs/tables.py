@@ -12,9 +12,9 @@ place; `category` is the kind of token, `detail` what else a rule of the catalog
 ask for (`harness.explain.attribution`); `located` says of a false acceptance whether the error
 lies at the token itself (`harness.explain.error_location`); `jsonschema` and `jsonschema_rs`
 are ``valid``, ``invalid`` or empty. `format_alone` says of a false acceptance that its text breaks
-nothing but `format`, and `number_spelling` how the number is spelt that a verdict is about
-(`harness.comparison.text_facts`); `effect` says what an error costs a user, `spelling` is the text
-of the same value that the engine takes, and `spellings_asked` how many usual ones it does not
+nothing but `format` (`harness.comparison.text_facts`); `effect` says what an error costs a user,
+`spelling` is the text of the same value that the engine takes, and `spellings_asked` how many
+usual ones it does not
 (`harness.comparison.effects`); `shown_by` whether a real, a plain or a rare value shows the effect
 (`harness.comparison.text_facts`); `only_challenger` that without the challenger there would be no
 such verdict.
@@ -50,7 +50,7 @@ _TYPES: Mapping[str, pa.DataType] = {
     column: kind
     for kind, columns in (
         (_NAME, "case engine kind reason keyword schema_pointer instance_pointer category detail"),
-        (_NAME, "jsonschema jsonschema_rs number_spelling label verdict place accepter origin"),
+        (_NAME, "jsonschema jsonschema_rs label verdict place accepter origin"),
         (_NAME, "outcome stage effect shown_by"),
         (pa.string(), "family status message signal output"),
         (pa.large_string(), "schema"),
@@ -78,7 +78,7 @@ def _schema(columns: str, **other: pa.DataType) -> pa.Schema:
 _PLACE = "case walk position"
 _ATTRIBUTION = (
     "keyword schema_pointer instance_pointer category detail located jsonschema jsonschema_rs"
-    " format_alone number_spelling effect spelling spellings_asked shown_by"
+    " format_alone effect spelling spellings_asked shown_by"
 )
 _FED = "label text tokens canonical verdict reason"
 _ABOUT_TEXT = f"engine kind reason consumed token offset place {_ATTRIBUTION}"

@@ -1,4 +1,4 @@
-"""What is stored of the text of a verdict: is it about `format` alone, or a rare value or number."""
+"""What is stored of the text of a verdict: is it about `format` alone, or a rare value."""
 
 from __future__ import annotations
 
@@ -8,48 +8,6 @@ import pytest
 
 from harness.comparison.text_facts import TextFacts, is_plain
 from tests.inprocess import InProcessJudge
-
-DRAFT_04 = "http://json-schema.org/draft-04/schema#"
-
-
-def spelling(number, kind="false_rejection", *, draft="", type_="integer", detail="", pointer="/a"):
-    """Of the number of `{"a": number}`."""
-    schema = {"properties": {"a": {"type": type_}}, **({"$schema": draft} if draft else {})}
-    facts = TextFacts(json.dumps(schema), schema, None)
-    text = f'{{"a": {number}}}'.encode()
-    return facts.number_spelling(text, kind, detail, "/properties/a/type", pointer)
-
-
-@pytest.mark.parametrize(
-    ("number", "word"),
-    [
-        ("-0", "-0"),
-        ("-0.0e3", "-0"),
-        ("9007199254740992", ""),
-        ("9007199254740993", "beyond 2^53"),
-        ("-9007199254740993", "beyond 2^53"),
-        ("123456789012345678901", "beyond 2^53"),
-        ("1.0", "1.0 as an integer"),
-        ("1.5e1", "1.0 as an integer"),
-        ("120e-1", "1.0 as an integer"),
-        ("1.5", ""),
-        ("10", ""),
-    ],
-)
-def test_a_spelling_is_that_of_the_number_in_the_text(number, word):
-    assert spelling(number, detail="integer") == word
-
-
-def test_draft_04_is_told_apart():
-    assert spelling("1.0", "false_acceptance", draft=DRAFT_04) == "1.0 as an integer, draft-04"
-
-
-def test_an_integer_must_be_what_is_asked_for():
-    assert spelling("1.0", "false_acceptance", draft=DRAFT_04, type_="string") == ""
-
-
-def test_the_number_must_be_what_the_verdict_is_about():
-    assert spelling("-0", pointer="") == ""
 
 
 @pytest.mark.parametrize(
