@@ -161,7 +161,7 @@ class Findings:
 
 
 _FEW: Final = 4
-"""So many rejections of one sort at a position say what there is to say."""
+"""So many errors of one sort at a position say what there is to say."""
 
 CODES: Final = ("", *KINDS)
 """What `Verdicts.kind` refers to."""
@@ -201,20 +201,18 @@ class Verdicts:
             [self.reason[row] for row in rows.tolist()],
         )
 
-    def few_rejections(
-        self, alike: npt.NDArray[Any], first: Sequence[int]
-    ) -> npt.NDArray[np.int64]:
-        """The rows without the false rejections beyond the first `_FEW` of each sort.
+    def few(self, alike: npt.NDArray[Any], first: Sequence[int]) -> npt.NDArray[np.int64]:
+        """The rows without false acceptances and rejections beyond the first `_FEW` of a sort.
 
         Of those whose columns of `alike`, ``(k, v)``, are the same, tokens among `first` go before
         others, and low ids before high ones.
         """
-        rejected = np.flatnonzero(self.kind == _REJECTED)
-        _, sort = np.unique(alike[:, rejected], axis=1, return_inverse=True)
-        token, sort = self.token[rejected], sort.ravel()
+        main = np.flatnonzero(np.isin(self.kind, (_ACCEPTED, _REJECTED)))
+        _, sort = np.unique(alike[:, main], axis=1, return_inverse=True)
+        token, sort = self.token[main], sort.ravel()
         order = np.lexsort((token, ~np.isin(token, first), sort))
         begins = np.searchsorted(sort[order], sort[order])
-        surplus = rejected[order[np.arange(len(order)) - begins >= _FEW]]
+        surplus = main[order[np.arange(len(order)) - begins >= _FEW]]
         return np.delete(np.arange(len(self.row)), surplus)
 
     def of_entry(self, values: npt.NDArray[Any], otherwise: int) -> npt.NDArray[Any]:

@@ -75,8 +75,8 @@ class TextVerdict(NamedTuple):
 class VerdictNotes:
     """Writes the verdicts of one case; without `facts` nothing is said of the texts.
 
-    If it `thins`, few rejections of one sort are kept at each position: those whose refused bytes
-    are of one `_SORT` and of which there is the same to say.
+    If it `thins`, few errors of one sort are kept at each position: those whose bytes at fault are
+    of one `_SORT` and of which there is the same to say.
     """
 
     def __init__(
@@ -122,10 +122,12 @@ class VerdictNotes:
             position, found.token, refused_at
         )
         if self._thins:
-            alike = np.stack(
-                [found.row, categories.codes, governing, self._sorts(found.token, refused_at)]
-            )
-            kept = found.few_rejections(alike, position.path)
+            alike: list[npt.NDArray[Any]] = [found.row, found.kind, categories.codes, governing]
+            alike += [self._sorts(found.token, refused_at)]
+            alike += [
+                found.of_entry(each, 0) for each in (findings.evidence_number, findings.elsewhere)
+            ]
+            kept = found.few(np.stack(alike), position.path)
             found, refused_at, governing = found[kept], refused_at[kept], governing[kept]
             categories, places_ = categories[kept], places_[kept]
         tokens, accepter, completion = found.token, found.accepter, found.completion

@@ -203,7 +203,7 @@ class TestWords:
         assert set(BY_ACCEPTER) == set(Status)
 
 
-class TestFewRejections:
+class TestFewOfASort:
     def kept(self, sorts, first=()):
         """Of the rejections of one engine, a token for each of `sorts`, and of one acceptance."""
         tokens = np.arange(len(sorts) + 1, dtype=np.int32)
@@ -212,10 +212,10 @@ class TestFewRejections:
         )
         findings.status[0] = [*[Status.VALID] * len(sorts), Status.INVALID]
         found = judge(findings)
-        alike = np.array([[*sorts, sorts[0]]])
-        return found[found.few_rejections(alike, first)].token.tolist()
+        alike = np.array([[*sorts, sorts[0]], found.kind])
+        return found[found.few(alike, first)].token.tolist()
 
-    def test_of_one_sort_the_first_four_are_kept_and_all_that_is_no_rejection(self):
+    def test_of_one_sort_the_first_four_are_kept(self):
         assert self.kept([7] * 6) == [0, 1, 2, 3, 6]
         assert self.kept([7, 8, 7, 8, 7, 8, 7, 8, 7, 7]) == [*range(8), 10]
 
