@@ -96,8 +96,7 @@ def usual_spellings(
         Whole texts, at most so many, each once, with the way in which it is written.
     """
     found: dict[bytes, Way] = {}
-    cursor = feed(Cursor(), text[:written])
-    assert cursor is not None, "a prefix of JSON goes on"
+    cursor = _after(text[:written])
     inside = cursor.mode.in_string or cursor.mode.in_number or cursor.mode is Mode.LITERAL
     blank = b"" if inside else text[len(text[:written].rstrip(_BLANK)) : written]
     cursor, given = cursor._replace(spaced=False), load(text)
@@ -121,6 +120,13 @@ def usual_spellings(
         if len(found) == most:
             break
     return found
+
+
+@lru_cache(64)  # many are asked about after the same beginning
+def _after(beginning: bytes) -> Cursor:
+    cursor = feed(Cursor(), beginning)
+    assert cursor is not None, "a prefix of JSON goes on"
+    return cursor
 
 
 @lru_cache
