@@ -194,7 +194,7 @@ class CaseWalk:
         run.notes.position(self.number, position, [*disputes, *further], token, canonical, place)
         if tools.resolver is None:
             return {}
-        failures = self._engines_differ(position, state, disputes, flaws, tools.resolver)
+        failures = self._engines_differ(position, state, place, disputes, flaws, tools.resolver)
         for number, (among, dispute) in enumerate(challenged, start=len(disputes)):
             failures |= self._challenged(among, {number: dispute}, failures, tools.resolver)
         return failures
@@ -203,6 +203,7 @@ class CaseWalk:
         self,
         position: Position,
         state: State,
+        place: str,
         disputes: Sequence[Dispute],
         flaws: Sequence[Flaw],
         resolver: Resolver,
@@ -231,11 +232,7 @@ class CaseWalk:
                 run.probes.unbounded_repetition(resolution, state, probe)
             run.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
-        charged = self._charge(position, dict(enumerate(disputes)), resolution.findings)
-        for row, columns in rejections(judge(resolution.findings)).items():
-            refused = resolution.findings.tokens[columns]
-            place = place_of(state, at_end=position.at_end)
-            run.quota.note(position.engines[row], refused, place)
+        charged = self._charge(position, dict(enumerate(disputes)), resolution.findings, place)
         failures = {**resolution.failures, **charged}
         for engine, failure in failures.items():
             run.failed(engine, failure, "resolve", self.number, position.number)
@@ -287,10 +284,19 @@ class CaseWalk:
         return failures
 
     def _charge(
-        self, position: Position, disputes: Mapping[int, Dispute], findings: Findings
+        self,
+        position: Position,
+        disputes: Mapping[int, Dispute],
+        findings: Findings,
+        place: str = "",
     ) -> dict[int, Failure]:
-        """Note what was proven; the engines whose masks are others when asked again, or fail."""
+        """Note what was proven; the engines whose masks are others when asked again, or fail.
+
+        With a `place`, rejections there count for the quota of spellings.
+        """
         verdicts = judge(findings)
+        for row, columns in rejections(verdicts).items() if place else ():
+            self.run.quota.note(position.engines[row], findings.tokens[columns], place)
         self.proofs.verdicts(self.number, position, disputes, findings, verdicts)
         asks = {}
         for row, tokens in charged(verdicts).items():

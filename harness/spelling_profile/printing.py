@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from harness.engines.specs import with_version
 from harness.errors import UsageError
+from harness.files import write_whole
 from harness.printable import code, markdown, one_line
 from harness.render.table import Column, Table, as_markdown
 from harness.runs.directory import RunDirectory
@@ -102,7 +103,7 @@ def store(profile: Profile, run: RunDirectory) -> None:
     table = whole.only(*(name for name in whole.names if name != "text"))
     laid_out = replace(table, note="\n".join(lines(profile))).laid_out()
     text = json.dumps({**profile.as_json(), "table": laid_out}, separators=(",", ":"))
-    (run.path / _FILE).write_text(f"{text}\n", "utf-8")
+    write_whole(run.path / _FILE, f"{text}\n")
 
 
 def stored_table(run: RunDirectory) -> dict[str, Any] | None:
