@@ -99,7 +99,8 @@ results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and 
 		--compile-timeout 10 --shrink-budget 0 \
 		--out runs/$(RESULT)
 	$(BIN)/maskcourt bugs runs/$(RESULT)
-	$(BIN)/python -m harness.report.publish runs/$(RESULT) results/$(RESULT)
+	$(BIN)/maskcourt report runs/$(RESULT) --format svg --out results/$(RESULT)
+	$(BIN)/maskcourt report runs/$(RESULT) --format markdown --out results/$(RESULT)
 
 benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")
 	$(BIN)/python -m benchmarks $(BENCHMARK)

@@ -15,7 +15,6 @@ from harness.impact.answers import Cost, ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.causes import read_causes, trace
 from harness.impact.items import open_task, sampled
 from harness.impact.summary import summarize
-from harness.report.publish import main
 from tests.impact.scripted import ScriptedModel, Wants, answering, item
 from tests.miniatures import ForbidsOne
 
@@ -151,19 +150,6 @@ def test_the_command_shows_it(run, monkeypatch):
         assert words in as_table.stdout
     shown = CliRunner().invoke(cli, ["impact", "show", str(run.path), "--json"])
     assert json.loads(shown.stdout) == json.loads(json.dumps(summarize(run)))
-
-
-def test_what_is_published_has_each_item_and_the_smallest_cases(run, tmp_path):
-    trace(run, {one.id: one.schema for one in ITEMS}, Shrinks(), 60.0)
-    there = tmp_path / "published"
-    assert main([str(run.path), str(there)]) == 0
-    assert json.loads((there / "summary.json").read_text())["engines"]["ForbidsOne"]["items"] == 2
-    assert json.loads((there / "manifest.json").read_text())["identity"] == IDENTITY
-    first, *rows = (there / "items.csv").read_text().splitlines()
-    assert first.startswith("item,condition,engine,outcome,parsed,correct,reason")
-    assert len(rows) == 4
-    (bug,) = json.loads((there / "bugs.json").read_text())
-    assert (bug["engine"], bug["class"], bug["schema"]) == ("ForbidsOne", "bug", '{"enum":[2]}')
 
 
 def test_what_nobody_can_answer_is_left_out_of_pairs_alone(empty):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 import xml.etree.ElementTree as ET
 
@@ -13,11 +12,10 @@ import pytest
 
 from harness.analysis.tally import summary
 from harness.errors import RunDirectoryError, UsageError
-from harness.report import figures, publish
+from harness.report import figures
 from harness.report.tables import NAMES, digest, write_tables
 from tests import books
 from tests.books import Book, all_bugs, classes
-from tests.buglists import bug, bug_list
 
 ENGINES = {name: {"version": "1.2"} for name in ("a", "b", "c")}
 DECLARED = classes({"declared": ("departure", "some-entry")})
@@ -163,27 +161,3 @@ class TestFigures:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(UsageError, match=r"need matplotlib.*pip install '\.\[report\]'"):
             figures.draw(stored(), tmp_path)
-
-
-class TestPublished:
-    def test_are_tables_figures_and_a_page_of_them(self, stored, tmp_path, monkeypatch):
-        monkeypatch.setattr(publish, "known_bugs", lambda *_: bug_list(bug("a", 1, version="1")))
-        files = publish.publish(stored(book()), tmp_path / "out", DECLARED)
-        names = {file.name for file in files}
-        assert {f"{name}.csv" for name in (*NAMES, "bugs")} <= names
-        assert {f"{name}.svg" for name in figures.NAMES} <= names
-        manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-        assert manifest["rows"]["cases"] == 1
-        assert "seal" not in manifest
-        page = (tmp_path / "out" / "README.md").read_text()
-        assert page.startswith("# out\n")
-        assert "| engine | refuses the schema |" in page
-        assert all(
-            f"]({one})" in page
-            for one in names
-            if one.endswith((".csv", ".svg")) and "severity.svg" not in one
-        )
-
-    def test_an_unfinished_run_is_not(self, stored, tmp_path):
-        with pytest.raises(UsageError, match="not finished"):
-            publish.publish(stored(book(), finish=False), tmp_path)
