@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 
 LONGEST = 500
 """Characters of a message of one line; of a longer one the middle is left out."""
@@ -54,11 +53,6 @@ def json_text(value: object, indent: int | None = None) -> str:
         return text
     shown = (one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
     return "".join(shown)
-
-
-def json_rows(rows: Iterable[object]) -> str:
-    """An array of JSON values, a line each."""
-    return "[\n" + ",\n".join(map(json_text, rows)) + "\n]\n"
 
 
 def spreadsheet_cell(value: object) -> object:

@@ -13,7 +13,7 @@ import pytest
 import harness.cli.main
 from harness.console import print_json
 from harness.errors import InputError
-from harness.printable import LONGEST, json_rows, markdown, one_line, printable, spreadsheet_cell
+from harness.printable import LONGEST, markdown, one_line, printable, spreadsheet_cell
 from harness.render.table import Column, Table, as_csv, as_junit, as_markdown
 from harness.render.terminal import Terminal, print_table
 
@@ -126,11 +126,6 @@ class TestTable:
         print_table(Table.of("", columns, rows), console)
         lines = [line.split() for line in console.file.getvalue().splitlines()]
         assert [line for line in lines if line][2:] == [["a", "0"], ["1"], ["b", "2"]]
-
-    def test_as_json(self):
-        text = json_rows(self.TABLE.rows)
-        assert json.loads(text) == list(self.ROWS)
-        assert is_harmless(text)
 
     def test_as_junit(self):
         columns = ("suite", "test", "status", "type", "message", "text")

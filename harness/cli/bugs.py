@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import Json, RunAccess, Search
+from harness.cli.common import Json, Search, Trusting
 from harness.cli.options import RUN, command
 from harness.cli.summary import find_bugs
 from harness.console import print_json, say, tell
@@ -34,11 +34,6 @@ class Wanted:
     kind: str | None = option(None, "Only bugs of this kind.", choices=ERRORS)
     keyword: str | None = option(None, "Only bugs whose smallest schema has this keyword.")
     shared: bool = option(False, "Only errors that all engines make.")
-    also: str = option(
-        "",
-        "Put the smallest cases to these engines, too, which had no part in the run.",
-        metavar="SPEC,…",
-    )
     class_: str = option(
         BUG,
         "What to look for: bugs, or what engines declare or warn of.",
@@ -61,10 +56,10 @@ class Wanted:
         )
 
 
-@command(Wanted, Search, RunAccess, Json)
+@command(Wanted, Search, Trusting, Json)
 @click.argument("runs", type=RUN, nargs=-1, required=True, metavar="RUN…")
 def bugs(
-    wanted: Wanted, search: Search, access: RunAccess, json: Json, runs: tuple[Path, ...]
+    wanted: Wanted, search: Search, access: Trusting, json: Json, runs: tuple[Path, ...]
 ) -> None:
     """Find the bugs behind the verdicts of a finished run, each shrunk to its smallest case.
 
@@ -73,20 +68,18 @@ def bugs(
     """
     from harness.bugs.listing import bug_list
     from harness.bugs.printing import print_bug, print_unexplained
-    from harness.engines.environments import provide_all
-    from harness.engines.specs import parse_specs
-    from harness.versions.bugs import bugs_across, with_others
+    from harness.classification.departures import load_catalogue
+    from harness.versions.bugs import bugs_across
     from harness.versions.compare import require_finished
 
-    further = provide_all(parse_specs([wanted.also])) if wanted.also else []
     stored = [access.open(run) for run in runs]
     for run in stored:
         require_finished(run, wanted.engine)
-    catalogue, how = access.catalogue, search.of(wanted.class_)
-    lists = {}
-    for name, run in zip(_names(stored), stored, strict=True):
-        listed = bug_list(run, find_bugs(run, catalogue, **how))
-        lists[name] = (run, with_others(run, listed, further, catalogue))
+    catalogue, how = load_catalogue(), search.of(wanted.class_)
+    lists = {
+        name: (run, bug_list(run, find_bugs(run, catalogue, **how)))
+        for name, run in zip(_names(stored), stored, strict=True)
+    }
     chosen = [met for met in bugs_across(lists) if met.bug in wanted]
     written = _written(wanted.write, [met.bug for met in chosen]) if wanted.write else []
     if json.as_json:
@@ -146,10 +139,10 @@ def _written(directory: Path, chosen: list[Bug]) -> list[str]:
     return list(map(str, write_files(texts, directory)))
 
 
-@command(RunAccess, Json)
+@command(Trusting, Json)
 @click.argument("run", type=RUN)
 @click.argument("verdict")
-def minimize(access: RunAccess, json: Json, run: Path, verdict: str) -> None:
+def minimize(access: Trusting, json: Json, run: Path, verdict: str) -> None:
     """Shrink one verdict to the smallest schema and text that show the same error.
 
     VERDICT is named as for maskcourt replay: 17 for one of a walk, i3 for one of an instance.
@@ -157,9 +150,10 @@ def minimize(access: RunAccess, json: Json, run: Path, verdict: str) -> None:
     from harness.bugs.listing import bug_of
     from harness.bugs.printing import print_bug
     from harness.bugs.search import minimized
+    from harness.classification.departures import load_catalogue
 
     stored = access.open(run)
-    shrunk = minimized(stored, access.catalogue, verdict)
+    shrunk = minimized(stored, load_catalogue(), verdict)
     bug = None if shrunk.error is None else bug_of(stored, shrunk)
     if json.as_json:
         row = None if bug is None else bug.row()
@@ -181,13 +175,13 @@ class Compared:
     report: Path | None = option(None, "Write a page.", metavar="FILE", writes="file")
 
 
-@command(Compared, Search, RunAccess, Json)
+@command(Compared, Search, Trusting, Json)
 @click.argument("old_run", type=RUN, metavar="OLD")
 @click.argument("new_run", type=RUN, metavar="[NEW]", required=False)
 def compare(
     asked: Compared,
     search: Search,
-    access: RunAccess,
+    access: Trusting,
     json: Json,
     old_run: Path,
     new_run: Path | None,
@@ -201,6 +195,7 @@ def compare(
     from rich.markdown import Markdown
 
     from harness.bugs.listing import bug_list
+    from harness.classification.departures import load_catalogue
     from harness.versions import compare as versions
     from harness.versions.text import comparison_markdown, write_page
 
@@ -208,7 +203,7 @@ def compare(
         raise UsageError("--json and --markdown are both given", "leave one out")
     old = access.open(old_run)
     new = access.open(new_run) if new_run else old
-    catalogue, how = access.catalogue, search.of(BUG)
+    catalogue, how = load_catalogue(), search.of(BUG)
 
     @functools.cache
     def bugs_of(run: RunDirectory) -> BugList:

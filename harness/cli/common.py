@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness import verdict_kinds as kinds
 from harness.errors import UsageError, nearest
-from harness.options import LIMITS, RESULT, option
+from harness.options import RESULT, option
 from harness.printable import plural
-from harness.runs.tables import MAX_RUN_SIZE, TEXT_TABLES
+from harness.runs.tables import TEXT_TABLES
 
 if TYPE_CHECKING:
-    from harness.classification.departures import Catalogue
     from harness.runs.directory import RunDirectory
 
 FAILURES: Final[Mapping[str, Sequence[str]]] = {"value": kinds.COSTLY, **kinds.COUNTED}
@@ -30,49 +29,18 @@ class Json:
 
 @dataclass(frozen=True)
 class Trusting:
-    """What a stored run may do and cost."""
+    """What a stored run may do."""
 
     trust: bool = option(
         False,
         "Import, install, open and fetch what the run names beyond what comes with maskcourt.",
-    )
-    max_run_size: int = option(
-        MAX_RUN_SIZE,
-        "Memory that a table of a stored run may need; a larger one is refused.  [default: 2G]",
-        heading=LIMITS,
-        above=0,
-        unit="SIZE",
     )
 
     def open(self, run: Path) -> RunDirectory:
         """A stored run; a RunDirectoryError where there is none or it is damaged."""
         from harness.runs.directory import open_run
 
-        return open_run(run, trust=self.trust, largest=self.max_run_size)
-
-
-@dataclass(frozen=True)
-class Departures:
-    """By which catalogue verdicts are classified."""
-
-    departures: Path | None = option(
-        None,
-        "Classify by this catalogue instead of the one that comes with maskcourt.",
-        exists=True,
-        metavar="FILE",
-    )
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The declared departures."""
-        from harness.classification.departures import load_catalogue
-
-        return load_catalogue(self.departures)
-
-
-@dataclass(frozen=True)
-class RunAccess(Departures, Trusting):
-    """How stored runs are read."""
+        return open_run(run, trust=self.trust)
 
 
 @dataclass(frozen=True)

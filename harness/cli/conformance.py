@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from harness.cli.common import Departures
 from harness.cli.options import command
 from harness.conformance.work import ConformanceRequest
 from harness.console import print_json, say, tell
@@ -58,23 +57,21 @@ class ConformanceOutput:
     )
 
 
-@command(ConformanceRequest, ConformanceOutput, Departures)
-def conformance(
-    request: ConformanceRequest, output: ConformanceOutput, departures: Departures
-) -> None:
+@command(ConformanceRequest, ConformanceOutput)
+def conformance(request: ConformanceRequest, output: ConformanceOutput) -> None:
     """Say which keyword each engine enforces at which place of a schema.
 
     Every keyword is tried at every place, with values that it allows and values that it forbids;
     the table says for each whether an engine refuses it, enforces it, is too strict or too lax.
     """
+    from harness.classification.departures import load_catalogue
     from harness.conformance.gates import gates_of, read_gates, score
     from harness.conformance.outcomes import read_table
     from harness.conformance.work import finished_run, run_cases
 
     _check(request, output)
-    catalogue = departures.catalogue
     run = run_cases(request) if output.run is None else finished_run(output.run)
-    table = read_table(run, catalogue)
+    table = read_table(run, load_catalogue())
     gates = None if output.gates is None else read_gates(output.gates, table)
     scores = None if gates is None else [score(one, table) for one in gates]
     if output.write_gates is not None:

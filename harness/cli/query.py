@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import math
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.common import Json, RunAccess
+from harness.cli.common import Json, Trusting
 from harness.cli.options import command
 from harness.console import say
 from harness.errors import UsageError
@@ -38,9 +37,9 @@ class Asking:
     time_limit: float = option(60.0, "End the query after so long.", above=0, unit="SECONDS")
 
 
-@command(RunAccess, Json, Asking)
+@command(Trusting, Json, Asking)
 @click.argument("arguments", nargs=-1, required=True, metavar="RUN... SQL", type=click.UNPROCESSED)
-def query(access: RunAccess, json: Json, asking: Asking, arguments: Sequence[str]) -> None:
+def query(access: Trusting, json: Json, asking: Asking, arguments: Sequence[str]) -> None:
     """Ask SQL of the tables of one or many runs, with DuckDB.
 
     Every table (cases, engines, positions, disputes, completions, verdicts, instances,
@@ -48,8 +47,6 @@ def query(access: RunAccess, json: Json, asking: Asking, arguments: Sequence[str
     view whose first column, run, is the run's name; verdicts have class and departure. SQL is one
     statement that reads; the column "case" needs its quotes.
     """
-    from harness.analysis.stored import by_catalogue
-    from harness.classification.departures import classify
     from harness.report.query import query as ask
 
     *runs, sql = arguments
@@ -57,10 +54,8 @@ def query(access: RunAccess, json: Json, asking: Asking, arguments: Sequence[str
         raise UsageError("a query needs a run and SQL", 'maskcourt query RUN… "SELECT …"')
     if json.as_json and asking.as_csv:
         raise UsageError("--json and --csv exclude each other", "leave one out")
-    rule = by_catalogue
-    if access.departures is not None:
-        rule = functools.partial(classify, access.catalogue)
-    answer = ask([access.open(Path(run)) for run in runs], sql, rule, asking.time_limit)
+    stored = [access.open(Path(run)) for run in runs]
+    answer = ask(stored, sql, seconds=asking.time_limit)
     if json.as_json:
         _print_json(answer)
     elif asking.as_csv:

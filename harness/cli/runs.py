@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import FailOn, Json, RunAccess, Trusting
+from harness.cli.common import FailOn, Json, Trusting
 from harness.cli.options import RUN, command
 from harness.cli.summary import sum_up
 from harness.console import print_json, say
@@ -30,16 +30,16 @@ class Breakdown:
     )
 
 
-@command(FailOn, Breakdown, RunAccess, Json)
+@command(FailOn, Breakdown, Trusting, Json)
 @click.argument("run", type=RUN)
-def tally(fail_on: FailOn, breakdown: Breakdown, access: RunAccess, json: Json, run: Path) -> None:
+def tally(fail_on: FailOn, breakdown: Breakdown, access: Trusting, json: Json, run: Path) -> None:
     """Print the summary of a stored run, finished or not, or its verdicts by one column."""
     from harness.analysis import breakdown as verdicts
     from harness.bugs.listing import known_bugs
-    from harness.classification.departures import classify
+    from harness.classification.departures import classify, load_catalogue
     from harness.report.terminal import print_breakdown
 
-    catalogue, stored = access.catalogue, access.open(run)
+    catalogue, stored = load_catalogue(), access.open(run)
     rule = functools.cache(functools.partial(classify, catalogue))
     if breakdown.by is None:
         bugs = known_bugs(stored, catalogue, rule)
@@ -120,31 +120,28 @@ class ReportOptions:
     seed: int = option(0, "Of the sample.")
 
 
-@command(ReportOptions, RunAccess, Json)
+@command(ReportOptions, Trusting, Json)
 @click.argument("run", type=RUN)
-def report(asked: ReportOptions, access: RunAccess, json: Json, run: Path) -> None:
+def report(asked: ReportOptions, access: Trusting, json: Json, run: Path) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
-    from harness.classification.departures import classify
-
     if asked.out is not None:
         require_writable(asked.out, directory=asked.kind != "html")
-    stored, catalogue = access.open(run), access.catalogue
+    stored = access.open(run)
     if asked.kind == "html":
         from harness.report.page.collect import write
 
         file = asked.out or run / "report.html"
         what = {"verdicts": asked.sample, "seed": asked.seed, "impact": asked.impact}
-        files = {str(file): write(stored, file, str(run), catalogue=catalogue, **what)}
+        files = {str(file): write(stored, file, str(run), **what)}
     else:
         from harness.report import figures
         from harness.report.tables import write_tables
 
-        rule = functools.partial(classify, catalogue)
         if asked.kind in ("csv", "markdown"):
-            written = write_tables(stored, asked.out or stored.path / "tables", asked.kind, rule)
+            written = write_tables(stored, asked.out or stored.path / "tables", asked.kind)
         else:
             directory = asked.out or stored.path / "figures"
-            written = figures.draw(stored, directory, (asked.kind,), rule)
+            written = figures.draw(stored, directory, (asked.kind,))
         files = {str(file): file.stat().st_size for file in written}
     if json.as_json:
         print_json({"run": str(run), "format": asked.kind, "files": files})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.common import Departures, Json
+from harness.cli.common import Json
 from harness.cli.options import command
 from harness.console import print_json, say
 from harness.engines.panel import Limits, limit_option
@@ -42,8 +42,8 @@ class SpellingsRequest:
     )
 
 
-@command(SpellingsRequest, Departures, Json)
-def spellings(request: SpellingsRequest, departures: Departures, json: Json) -> None:
+@command(SpellingsRequest, Json)
+def spellings(request: SpellingsRequest, json: Json) -> None:
     """Say how each engine lets JSON be spelled: white space, order, escapes, numbers.
 
     Each of a fixed list of spellings is tried under a schema in which nothing else can be refused.
@@ -58,7 +58,7 @@ def spellings(request: SpellingsRequest, departures: Departures, json: Json) -> 
     if request.run is not None:
         run = open_run(request.run)
         engines = list(run.manifest["identity"]["engines"])
-    profile = profile_of(engines, limits=limits, catalogue=departures.catalogue)
+    profile = profile_of(engines, limits=limits)
     if run is not None:
         printing.store(profile, run)
     if request.write is not None:

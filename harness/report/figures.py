@@ -81,13 +81,8 @@ def draw(
         RunDirectoryError: The run is damaged, or the files cannot be written.
     """
     require("matplotlib", "report", "figures")
-    return draw_digest(digest(run, rule), distributions(run), directory, kinds)
-
-
-def draw_digest(
-    found: Digest, times: Distributions, directory: Path, kinds: Sequence[str] = KINDS_OF_FILES
-) -> list[Path]:
-    """As `draw`, of what was read from a run before; nothing of when and with what it was made."""
+    found, times = digest(run, rule), distributions(run)
+    # nothing of when and with what they were made
     metadata = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
     files = []
     for name in NAMES:

@@ -36,8 +36,6 @@ from harness.runs.tables import EVIDENCE_OF, SCHEMAS, named_engines
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.classification.departures import Catalogue
-
 CLASSES = ("class", "departure")
 """The columns of verdicts that are computed."""
 
@@ -46,26 +44,20 @@ Where = Mapping[str, Any]
 
 def load_run(
     path: str | os.PathLike[str],
-    departures: str | os.PathLike[str] | None = None,
     *,
     trust: bool = False,
 ) -> Run:
     """A run directory, finished or not, to be read as frames.
 
-    Verdicts are classified by the catalogue `departures`, or that of maskcourt. With `trust` a
-    vocabulary that is not the embedded one may be opened or fetched, which classes may need.
+    With `trust` a vocabulary that is not the embedded one may be opened or fetched, which classes
+    may need.
 
     Raises:
         RunDirectoryError: There is no run, or its manifest cannot be read.
-        InputError: The catalogue cannot be read.
         UsageError: pandas is not installed.
     """
     require("pandas", "report", "frames")
-    from harness.classification.departures import classify, load_catalogue
-
-    catalogue = load_catalogue(None if departures is None else Path(departures))
-    rule = functools.partial(classify, catalogue)
-    return Run(open_run(Path(path), trust=trust), rule, catalogue)
+    return Run(open_run(Path(path), trust=trust))
 
 
 class Run:
@@ -82,12 +74,10 @@ class Run:
         self,
         directory: RunDirectory,
         rule: Classify = by_catalogue,
-        catalogue: Catalogue | None = None,
     ) -> None:
         self.directory, self.path, self.manifest = directory, directory.path, directory.manifest
         self.engine_names: tuple[str, ...] = tuple(self.manifest["identity"]["engines"])
         self._rule = functools.cache(rule)
-        self._catalogue = catalogue
 
     def __repr__(self) -> str:
         state = "finished" if self.directory.finished else "unfinished"
@@ -119,8 +109,7 @@ class Run:
         from harness.classification.departures import load_catalogue
         from harness.report.tables import BUG_COLUMNS, bug_rows
 
-        catalogue = self._catalogue or load_catalogue()
-        found = known_bugs(self.directory, catalogue, self._rule)
+        found = known_bugs(self.directory, load_catalogue(), self._rule)
         return pd.DataFrame(bug_rows(found), columns=list(BUG_COLUMNS))
 
     @cached_property

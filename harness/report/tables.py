@@ -291,12 +291,6 @@ def bug_rows(bugs: BugList | None) -> list[Row]:
     return rows
 
 
-def bug_table(bugs: BugList) -> Table:
-    """The bugs without their cases."""
-    columns = [name for name in BUG_COLUMNS if name not in _CASE]
-    return Table.of("Bugs: the few errors behind the verdicts", columns, bug_rows(bugs))
-
-
 def write_tables(
     run: RunDirectory, directory: Path, kind: str = "csv", rule: Classify = by_catalogue
 ) -> list[Path]:

@@ -13,7 +13,6 @@ import fcntl
 import functools
 import hashlib
 import json
-import math
 import os
 import platform
 import re
@@ -33,7 +32,7 @@ from harness.directories import only_mine, state_directory
 from harness.errors import RunDirectoryError
 from harness.files import MORE_MEMORY, OF_THE_MACHINE, require_writable, writing
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
-from harness.runs.tables import MAX_RUN_SIZE, SCHEMAS, Rows
+from harness.runs.tables import SCHEMAS, Rows
 
 MANIFEST = "run.json"
 SESSIONS = "sessions.jsonl"
@@ -53,8 +52,6 @@ _BATCH = 1_000_000
 """Rows that are joined at a time."""
 _FILES = 1000
 """Files that are: each needs memory of its own, however few its rows are."""
-_TEXT_WEIGHT = 8
-"""Bytes of memory that a byte of text costs once it is parsed."""
 _ROWS = 1 << 15
 """Rows in a batch."""
 
@@ -86,13 +83,11 @@ class RunDirectory:
         *,
         trusted: bool = False,
         read_only: bool = False,
-        largest: float = math.inf,
     ) -> None:
         self.path = path
         self.manifest = manifest
         self.trusted = trusted
         """Whether what the manifest names may be opened; see `harness.runs.made_with`."""
-        self.largest = largest
         self._lock: IO[str] | None = None
         self._read_only = read_only
         self._parts: dict[int, Path] | None = None
@@ -187,7 +182,7 @@ class RunDirectory:
         """A table, of a finished run or of the cases that are there so far, or some of its columns.
 
         Raises:
-            RunDirectoryError: A file is missing, cut or altered, or too large.
+            RunDirectoryError: A file is missing, cut or altered.
         """
         names = list(SCHEMAS[name].names if columns is None else columns)
         schema = pa.schema([SCHEMAS[name].field(one) for one in names])
@@ -195,31 +190,20 @@ class RunDirectory:
         return pa.Table.from_batches(batches, schema).unify_dictionaries()
 
     def files(self, name: str) -> list[Path]:
-        """The files of a table, verified against their checksums, and small enough to be read.
+        """The files of a table, verified against their checksums.
 
         Raises:
-            RunDirectoryError: One is missing, cut or altered, or all are too large.
+            RunDirectoryError: One is missing, cut or altered.
         """
-        stored: Mapping[str, Any] = {"rows": -1}
-        if self.finished:
-            stored = self.manifest["tables"].get(name, {})
-            files = [self.path / f"{name}.parquet"]
-            _verify(files[0], stored.get("sha256", ""))
-        else:
-            files = [_verified(part, name) for part in self._stored().values()]
-        weight = 0
-        for file in files if self.finished or self.largest < math.inf else ():
-            with opened(file) as source:
-                weight += weight_of(source.metadata, source.schema_arrow)
-                rows = source.metadata.num_rows
-            if stored["rows"] not in (-1, rows):
+        if not self.finished:
+            return [_verified(part, name) for part in self._stored().values()]
+        stored = self.manifest["tables"].get(name, {})
+        file = self.path / f"{name}.parquet"
+        _verify(file, stored.get("sha256", ""))
+        with opened(file) as source:
+            if source.metadata.num_rows != stored["rows"]:
                 raise RunDirectoryError(f"{file} has not as many rows as {MANIFEST} says", _AGAIN)
-            if weight > self.largest:
-                raise RunDirectoryError(
-                    f"{file} needs more than {self.largest / (1 << 30):.3g} GiB of memory",
-                    "if it is no forgery, allow more: --max-run-size SIZE",
-                )
-        return files
+        return [file]
 
     def batches(
         self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
@@ -230,7 +214,7 @@ class RunDirectory:
         any are left out.
 
         Raises:
-            RunDirectoryError: A file is missing, cut or altered, or too large.
+            RunDirectoryError: A file is missing, cut or altered.
         """
         first, bounds = 0, self._bounds(table)
         for file in self.files(table):
@@ -344,11 +328,11 @@ def begin_or_go_on(
     return run, is_new
 
 
-def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) -> RunDirectory:
+def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
     """A run directory for reading.
 
     What its manifest names may be imported, installed, opened and fetched if `trust` says so, or
-    the run was made here; of others, a table may need `largest` bytes of memory.
+    the run was made here.
 
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
@@ -361,9 +345,8 @@ def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) 
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
     manifest = read_manifest(path)
-    run = RunDirectory(path, manifest, trusted=trust, read_only=True, largest=largest)
-    if run.is_own:
-        run.trusted, run.largest = True, math.inf
+    run = RunDirectory(path, manifest, trusted=trust, read_only=True)
+    run.trusted = trust or run.is_own
     return run
 
 
@@ -385,24 +368,6 @@ def write_part(directory: Path, rows: Rows) -> None:
         pq.write_table(rows.table(name), file, **_format(name))
         sums[file.name] = sha256_of(file)
     (directory / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
-
-
-def weight_of(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
-    """Bytes of memory that reading a table takes at most, by what its file says before its rows.
-
-    `write_part` gives texts no dictionary: where they have one, each row may hold all of it.
-    """
-    texts = {field.name for field in schema if _is_text(field.type)}
-    weight = 0
-    for group in range(metadata.num_row_groups):
-        rows = metadata.row_group(group)
-        for column in range(rows.num_columns):
-            chunk = rows.column(column)
-            weight += chunk.num_values * 8 + chunk.total_uncompressed_size
-            if chunk.path_in_schema.partition(".")[0] in texts:
-                times = max(1, chunk.num_values) if chunk.has_dictionary_page else 1
-                weight += chunk.total_uncompressed_size * times * _TEXT_WEIGHT
-    return weight
 
 
 def _is_text(kind: pa.DataType) -> bool:

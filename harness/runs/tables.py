@@ -135,8 +135,6 @@ TEXT_TABLES: Mapping[str, str] = {INSTANCE: "instances", SAMPLE: "samples"}
 EVIDENCE_OF: Mapping[str, str] = {table: one for one, table in VERDICT_TABLES.items()}
 """The kind of evidence of each table of verdicts."""
 
-MAX_RUN_SIZE = 2 << 30
-"""Bytes of memory that a table of a stored run may need; see `harness.runs.directory.weight_of`."""
 GENERATED = "generated"
 """The label of an instance that was made of the schema, and claims nothing; also the stage of an
 engine that fails over such instances."""

@@ -6,18 +6,13 @@ run. So two lists are never subtracted: the smallest case of each bug is put to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from harness.bugs.listing import Bug, BugList, judged_schemas
-from harness.bugs.shrink import Shrinker
 from harness.bugs.trial import Trial
-from harness.classification.departures import Catalogue
-from harness.engines.specs import EngineSpec
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import vocabulary_of
 from harness.verdict_kinds import BUG, SPELLING, SPELLINGS, WRONG_BITS
 
 NEW, FIXED, REMAINING, CANNOT_TELL = "new", "fixed", "remaining", "cannot_tell"
@@ -60,21 +55,6 @@ def bug_change(bug: Bug, trial: Trial, version: str, *, is_new: bool) -> BugChan
         if case.kind not in WRONG_BITS or all(trial.are_right([case])):
             return BugChange(bug, NEW if is_new else FIXED)
         return BugChange(bug, CANNOT_TELL, f"{version} does something else with the text")
-
-
-def with_others(
-    run: RunDirectory, listed: BugList, specs: Sequence[EngineSpec], catalogue: Catalogue
-) -> BugList:
-    """The bugs of a run with what further engines, ready to be started, do with their cases."""
-    if not specs:
-        return listed
-    engines = len(run.manifest["identity"]["engines"]) + len(specs)
-    bugs = []
-    with closing(Shrinker.of(run, specs, catalogue, vocabulary_of(run))) as shrinker:
-        for bug in listed.bugs:
-            others = {**(bug.others or {}), **shrinker.others(bug.error, bug.effect)}
-            bugs.append(replace(bug, others=others, shared=len(others) == engines - 1))
-    return replace(listed, bugs=tuple(bugs))
 
 
 @dataclass(frozen=True)

@@ -92,12 +92,6 @@ def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_f
     assert (numbers["others"], numbers["shared"]) == ({HALF_AS_FUSSY: "bug"}, True)
     assert (strings["others"], strings["shared"]) == ({}, False)
 
-    also = f"{FUSSY}[config=shipped]"
-    more = maskcourt("bugs", out, *options, "--also", f"{also},llguidance")
-    others = {one["id"]: (one["others"], one["shared"]) for one in json.loads(more.stdout)["bugs"]}
-    assert others[numbers["id"]] == ({HALF_AS_FUSSY: "bug", also: "bug"}, False)
-    assert others[strings["id"]] == ({also: "bug"}, False)
-
 
 def test_another_seed_gives_the_same_bugs_and_what_was_shrunk_is_used_again(run, found):
     again = maskcourt("bugs", run, "--trust", "--json", "--seed", 7, "--lanes", 1)

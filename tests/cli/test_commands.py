@@ -22,22 +22,6 @@ from harness.inputs.vocabulary import byte_vocabulary
 from harness.verdict_kinds import GROUPINGS
 from tests.command import ROOT, STUDY, is_progress, maskcourt
 
-MINE = """
-[[departure]]
-id = "mine"
-behaviour = "keywords-ignored"
-class = "departure"
-engine = "maskcourt"
-versions = ">=0"
-from = "what miniatures promise"
-source_kind = "documentation"
-source = "https://example.com/miniatures"
-says = "Miniatures reject what they please."
-[[departure.when]]
-kind = ["false_rejection"]
-keyword = ["enum", "const", "type"]
-"""
-
 
 @pytest.fixture(scope="module")
 def chatty(tmp_path_factory):
@@ -106,28 +90,6 @@ class TestTally:
         assert (code, problems) == (0, "")
         assert printed.startswith("Verdicts by keyword")
         assert printed.splitlines()[-1] == f"run: {run}"
-
-    def test_by_a_catalogue_of_ones_own_that_makes_no_bug_of_departures(
-        self, call, chatty, tmp_path
-    ):
-        run, _ = chatty
-        file = tmp_path / "mine.toml"
-        file.write_text(MINE)
-        by = ("tally", run, "--by", "departure", "--json")
-        found = json.loads(call(*by, "--departures", file)[1])
-        assert "mine" in {row["departure"] for row in found["rows"]}
-        assert "mine" not in {row["departure"] for row in json.loads(call(*by)[1])["rows"]}
-        asked = ("tally", run, "--json", "--fail-on", "false_rejections")
-        assert call(*asked)[0] == 1
-        assert call(*asked, "--departures", file)[0] == 0
-
-    def test_by_a_catalogue_that_is_broken(self, call, chatty, tmp_path):
-        run, _ = chatty
-        file = tmp_path / "mine.toml"
-        file.write_text("[[departure]]\nid = 'mine'")
-        code, printed, problems = call("tally", run, "--departures", file)
-        assert (code, printed) == (2, "")
-        assert problems.count("\n") == 1
 
     @pytest.mark.parametrize(
         ("options", "said"),

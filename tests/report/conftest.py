@@ -50,19 +50,6 @@ def stored(tmp_path, request):
     return store
 
 
-@pytest.fixture
-def mine(tmp_path):
-    """A catalogue in which every false acceptance against `enum` is a departure."""
-    file = tmp_path / "mine.toml"
-    file.write_text(
-        '[[departure]]\nid = "all-mine"\nclass = "departure"\nengine = "*"\n'
-        'behaviour = "text-without-end"\nsource_kind = "specification"\n'
-        'versions = ">=0"\nfrom = "x"\nsource = "https://example.org/x"\nsays = "x"\n'
-        'when = [{kind = ["false_acceptance"], keyword = ["enum"]}]\n'
-    )
-    return file
-
-
 def answered(directory: Path, run: RunDirectory) -> dict[str, Any]:
     """A model's answers under an engine of the run, under another one, and without a mask."""
     engines = run.manifest["identity"]["engines"]

@@ -141,10 +141,6 @@ class TestClasses:
         run = Run(stored(book()), never)
         assert len(run.frame("verdicts", ["engine"], {"kind": "unresolved"})) == 1
 
-    def test_come_with_a_catalogue_of_ones_own(self, stored, mine):
-        found = harness.load_run(stored(book()).path, departures=mine)
-        assert len(found.frame("verdicts", where={"departure": "all-mine"})) == 3
-
 
 class TestFrame:
     def test_gives_the_columns_in_the_order_asked_for(self, stored):

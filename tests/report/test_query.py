@@ -276,12 +276,6 @@ class TestCommand:
         with pytest.raises(MaskcourtError, match="exclude each other"):
             self.run(stored("one").path, "SELECT 1", "--json", "--csv")
 
-    def test_classifies_by_a_catalogue_of_ones_own(self, stored, mine):
-        sql = "SELECT count(*) AS n FROM verdicts WHERE departure = 'all-mine'"
-        path = stored("one", book()).path
-        assert self.run(path, sql, "--csv", "--departures", mine).output == "n\n3\n"
-        assert self.run(path, sql, "--csv").output == "n\n0\n"
-
 
 def test_the_default_rule_is_the_catalogue(stored):
     run = stored("one", book())

@@ -8,7 +8,6 @@ lane that broke off died by itself or with its machine.
 from __future__ import annotations
 
 import contextlib
-import math
 import multiprocessing
 import os
 import pickle
@@ -61,7 +60,7 @@ def sweep(request: SweepRequest) -> RunDirectory:
         import_ray(local=request.address is None)  # where it is missing, say so first
         return run_with(ray_lanes(request), request.bench, prefix="sweep-").path
 
-    return open_run(apart(run), trust=True, largest=math.inf)
+    return open_run(apart(run), trust=True)
 
 
 def ray_lanes(request: SweepRequest) -> Executor:
