@@ -28,7 +28,6 @@ from harness.replay.witness_reader import named, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import TEXT_TABLES
-from harness.validators.coverage import Coverage
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 Status = Literal["no_error_found", "refuses", "errs", "failed"]
@@ -117,23 +116,20 @@ class Declared(NamedTuple):
 
 @dataclass(frozen=True)
 class Covered:
-    """What was tried: texts by what both validators say, positions, and the schema's coverage."""
+    """What was tried: texts by what both validators say, and positions."""
 
     valid: frozenset[bytes] = frozenset()
     invalid: frozenset[bytes] = frozenset()
     positions: int = 0
-    coverage: Coverage | None = None
 
     def __add__(self, other: Covered) -> Covered:
         valid, invalid = self.valid | other.valid, self.invalid | other.invalid
         return Covered(valid, invalid, self.positions + other.positions)
 
     def row(self) -> dict[str, Any]:
-        """As JSON: numbers of texts and places, and of each kind how much was reached of all."""
-        reach = {} if self.coverage is None else self.coverage.each()
-        parts = {k: {"reached": len(one.reached), "of": len(one.of)} for k, one in reach.items()}
+        """As JSON: numbers of texts and places."""
         counts = {"valid_texts": len(self.valid), "invalid_texts": len(self.invalid)}
-        return {**counts, "positions": self.positions, **parts}
+        return {**counts, "positions": self.positions}
 
 
 @dataclass(frozen=True)

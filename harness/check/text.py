@@ -128,8 +128,7 @@ def covered_line(covered: Covered) -> str:
         return _NOTHING
     known = f"{texts:,} whole texts ({len(covered.valid):,} valid)"
     places = f" and {covered.positions:,} places token by token" if covered.positions else ""
-    looked_at = f"tried: {known}{places}"
-    return looked_at if covered.coverage is None else f"{looked_at}; {covered.coverage}"
+    return f"tried: {known}{places}"
 
 
 def advice_lines(answers: Answers) -> list[str]:

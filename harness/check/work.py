@@ -22,7 +22,7 @@ from harness.bugs.listing import bug_of
 from harness.bugs.shrink import Shrinker
 from harness.bugs.trial import Trial
 from harness.check.advice import remedies
-from harness.check.answers import Answer, Covered, ProvenError, read_answers
+from harness.check.answers import Answer, ProvenError, read_answers
 from harness.check.request import CheckRequest
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
@@ -160,8 +160,7 @@ class SchemaCheck:
             for name, answer in read_answers(run, self._catalogue).items():
                 whole = known[name].joined(answer) if name in known else answer
                 errors = cases.of(whole.errors, self._schemas[name])
-                covered = self._measured(whole, judge)
-                known[name] = replace(whole, errors=errors, covered=covered, whole=True)
+                known[name] = replace(whole, errors=errors, whole=True)
                 yield known[name]
             advice = tuple(remedies(spec, trial, list(known.values()), self._schemas, self._heed))
         if advice:
@@ -170,14 +169,6 @@ class SchemaCheck:
     def _heed(self) -> None:
         if self._stop.is_set():
             raise KeyboardInterrupt
-
-    def _measured(self, answer: Answer, judge: Judge) -> Covered:
-        """What was tried, with what that covers of the schema."""
-        covered = answer.covered
-        texts = [*covered.valid, *covered.invalid]
-        if not texts or judge.open(self._schemas[answer.schema]) is not None:
-            return covered
-        return replace(covered, coverage=judge.coverage(texts))
 
     def _run(self, spec: EngineSpec, vocabulary: str) -> RunDirectory:
         request = self._request

@@ -18,7 +18,6 @@ from harness.jsontext import strict_json
 from harness.schemas.values import Values
 from harness.schemas.variants import distinct, in_turn
 from harness.schemas.violations import traits, violations
-from harness.validators.coverage import Feature
 from harness.validators.judge import INVALID, VALID, Judge, Ruling
 
 _REFERENCE_ROOM: Final = 600
@@ -80,7 +79,7 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
         each = [violations(maker, schema, value) for value in bases]
         broken = _judged(judge, distinct(islice(in_turn(each), _MOST_BROKEN)), style)
         wrong = [one for _, one in (*judged, *broken) if one.ruling.verdict == INVALID]
-        return Made(tuple(valid), tuple(_by_keyword(judge, wrong)), len(values))
+        return Made(tuple(valid), tuple(_by_keyword(wrong)), len(values))
 
 
 def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
@@ -118,38 +117,32 @@ def _covering(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
     The first is chosen among those that are short enough to be walked, if there are any. Parts of
     the schema come before traits of the values.
     """
-    _, features = judge.reached([one.text for one in ruled])
+    reached = judge.reached([one.text for one in ruled])
     left = {
-        one: (found, traits(json.loads(one.text)))
-        for one, found in zip(ruled, features, strict=True)
+        one: (places, traits(json.loads(one.text)))
+        for one, places in zip(ruled, reached, strict=True)
     }
-    seen, had = frozenset[Feature](), frozenset[str]()
+    seen, had = frozenset[str](), frozenset[str]()
     chosen: list[Ruled] = []
     while left:
         short = [one for one in left if len(one.text) <= _REFERENCE_ROOM]
         among = left if chosen or not short else short
         fresh = {one: (-len(left[one][0] - seen), -len(left[one][1] - had)) for one in among}
         best = min(among, key=lambda one: (fresh[one], len(one.text), one.text))
-        reached, has = left.pop(best)
-        seen, had = seen | reached, had | has
+        places, has = left.pop(best)
+        seen, had = seen | places, had | has
         chosen.append(best)
     return chosen
 
 
-def _by_keyword(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
-    """Texts in turn of what they break, for each keyword those first that miss a bound by one.
-
-    Then come those with a trait that none before them has, as they were made.
-    """
-    _, features = judge.reached([one.text for one in ruled])
-    groups: dict[tuple[str, str], dict[int, list[Ruled]]] = {}
+def _by_keyword(ruled: Sequence[Ruled]) -> list[Ruled]:
+    """Texts in turn of what they break, for each keyword those first with a trait new to it."""
+    groups: dict[tuple[str, str], tuple[list[Ruled], list[Ruled]]] = {}
     seen: dict[tuple[str, str], set[str]] = {}
-    for one, missing in zip(ruled, features, strict=True):
+    for one in ruled:
         place = (one.ruling.keyword, one.ruling.schema_pointer)
         had, has = seen.setdefault(place, set()), traits(json.loads(one.text))
-        level = 0 if missing else 1 if has - had else 2
+        fresh, others = groups.setdefault(place, ([], []))
+        (fresh if has - had else others).append(one)
         had |= has
-        groups.setdefault(place, {}).setdefault(level, []).append(one)
-    return list(
-        in_turn([[one for rank in sorted(by) for one in by[rank]] for by in groups.values()])
-    )
+    return list(in_turn([fresh + others for fresh, others in groups.values()]))

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from harness.errors import MaskcourtError
 from harness.jsontext.pointers import typed_steps
 from harness.schemas.schema import Fault
-from harness.validators.coverage import Coverage, Feature
 from harness.validators.format_rules import ASSERTION
 from harness.workers import wire
 from harness.workers.hosts import Ended, Host, HostSpec
@@ -182,21 +181,11 @@ class Judge:
         died = {"verdict": "undecided", "reason": _DIED.reason, "detail": ""}
         return died if answer is None else dict(answer.head["opinions"])
 
-    def reached(
-        self, texts: Sequence[bytes]
-    ) -> tuple[frozenset[Feature], list[frozenset[Feature]]]:
-        """What texts may cover of the schema, and what each of them does; nothing if unknown."""
-        answer = self._ask("cover", texts)
-        if answer is None:
-            return frozenset(), [frozenset()] * len(texts)
-        possible = [Feature(*one) for one in answer.head["possible"]]
-        each = wire.Ragged.from_arrays(answer.arrays, "each").ints()
-        return frozenset(possible), [frozenset(possible[at] for at in some) for some in each]
-
-    def coverage(self, texts: Sequence[bytes]) -> Coverage:
-        """What texts, valid and invalid ones, cover of the schema together."""
-        possible, each = self.reached(texts)
-        return Coverage(possible, frozenset[Feature]().union(*each))
+    def reached(self, texts: Sequence[bytes]) -> list[frozenset[str]]:
+        """What holds in each text, by its place in the schema; nothing if unknown."""
+        answer = self._ask("reached", texts)
+        each = [()] * len(texts) if answer is None else answer.head["places"]
+        return list(map(frozenset, each))
 
     def processor_seconds(self) -> float:
         """What the validators' present process has used."""

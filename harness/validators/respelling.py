@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 import jsonschema
 import jsonschema_rs
@@ -170,12 +169,6 @@ class FastFailures:
         if keyword == "falseSchema":
             keyword = str(path[-1]) if path and path[-1] in _MAY_BE_FALSE else "false"
         return keyword, pointer(path), pointer(error.instance_path)
-
-    def location(self, location: str) -> tuple[str, str]:
-        """The identifier and the pointer, as written, of what an evaluation calls a location."""
-        base, _, fragment = location.rpartition("#")
-        found = steps(unquote(fragment) if base else location)
-        return base, pointer(as_written(found, self._written))
 
     def failure(self, error: jsonschema_rs.ValidationError) -> ValidationFailure:
         """What `error` says of the schema as it was written."""

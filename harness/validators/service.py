@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.validators.coverage_meter import CoverageMeter
 from harness.validators.format_rules import ANNOTATION
 from harness.validators.judge import SUSPECT, VERDICTS, Ruling
 from harness.validators.validate import (
@@ -73,13 +72,9 @@ class ValidatorService:
             answer[one.validator] = {"valid": one.valid, "failure": one.failure, "errors": errors}
         return wire.Message({"opinions": answer})
 
-    def cover(self, message: wire.Message) -> wire.Message:
-        """What texts cover: the distinct features, which are possible, and which each text has."""
-        meter = CoverageMeter(self.validators)
-        covered = [meter.of_text(text) for text in _texts(message)]
-        number = {one: at for at, one in enumerate(sorted(meter.possible))}
-        each = wire.Ragged.of_ints([sorted(number[one] for one in some) for some in covered])
-        return wire.Message({"possible": list(number)}, each.arrays("each"))
+    def reached(self, message: wire.Message) -> wire.Message:
+        """What holds in each text, by its place in the schema."""
+        return wire.Message({"places": list(map(self.validators.reached, _texts(message)))})
 
 
 def _texts(message: wire.Message) -> list[bytes]:

@@ -12,15 +12,16 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jsonschema
 import jsonschema_rs
 
 from harness.errors import MaskcourtError
 from harness.jsontext import strict_json
-from harness.jsontext.pointers import pointer
+from harness.jsontext.pointers import follow, pointer, steps
 from harness.jsontext.strict_json import keeps_numbers
+from harness.schemas.schema import mapping, number
 from harness.validators.drafts import draft_of
 from harness.validators.format_rules import ASSERTION
 from harness.validators.respelling import (
@@ -96,22 +97,6 @@ class TextOutcome:
 _UNASKED = (Opinion("jsonschema", None), Opinion("jsonschema-rs", None))
 
 
-class Evaluated(NamedTuple):
-    """What jsonschema-rs found on its way through a schema, at one subschema or keyword.
-
-    `path` is the way of evaluation, references included, and `pointer` where the subschema or
-    keyword stands in the embedded schema with the identifier `base` ("": unknown). `failed`
-    says whether it is a keyword that is itself broken.
-    """
-
-    path: str
-    base: str
-    pointer: str
-    instance: str
-    valid: bool
-    failed: bool
-
-
 class Validators:
     """Both validators for one schema, given as JSON text; `rule` says what formats are.
 
@@ -177,22 +162,28 @@ class Validators:
             return error
         return None
 
-    def evaluated(self, value: object) -> list[Evaluated]:
-        """What jsonschema-rs found on its way, from the outside in; [] where it fails.
+    def reached(self, text: bytes) -> list[str]:
+        """What jsonschema-rs found to hold in a text: subschemas and keywords, by their places.
 
-        Below a branch that a valid value does not hold nothing is told.
+        Below the place of a subschema those declared members that are absent, and bounds that are
+        just met, have places of their own.
         """
+        value = strict_json.parse(text)
         nodes, _ = _asked(lambda: self._fast.evaluate(value).list()["details"])
-        return [
-            Evaluated(
-                node["evaluationPath"],
-                *self._fast_failures.location(node["schemaLocation"]),
-                node["instanceLocation"],
-                node["valid"],
-                bool(node.get("errors")),
-            )
-            for node in nodes or ()
-        ]
+        places: set[str] = set()
+        for node in nodes or ():
+            if node["valid"]:
+                place = node["schemaLocation"]
+                part = follow(value, steps(node["instanceLocation"]))
+                schema = follow(self.schema, steps(place.rpartition("#")[2]))
+                size = number(len(part) if isinstance(part, str | list | dict) else part)
+                below: list[str] = []
+                if isinstance(schema, dict):
+                    below = [key for key, one in schema.items() if number(one) == size is not None]
+                    names = mapping(schema, "properties") if isinstance(part, dict) else {}
+                    below += [name for name in names if name not in part]
+                places |= {place, *(f"{place} {one}" for one in below)}
+        return sorted(places)
 
     def judge(self, text: bytes, *, errors: int = 0) -> TextOutcome:
         """What both validators say of `text`, any bytes, naming so many errors of an invalid one.

@@ -65,8 +65,6 @@ class TestAnswers:
 
     def test_what_was_covered_is_said(self, checked):
         covered = checked[1]["plain.json"][FORGETFUL]["covered"]
-        assert covered["subschema"] == {"reached": 2, "of": 2}
-        assert covered["met"] == covered["missed"] == {"reached": 1, "of": 1}
         assert min(covered[one] for one in ("valid_texts", "invalid_texts")) > 0
 
     def test_findings_that_are_to_be_failed_on_are_named(self, checked):

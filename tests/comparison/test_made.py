@@ -94,7 +94,7 @@ class TestMaking:
 
     def test_validators_that_die_over_made_texts_take_nothing_from_the_case(self):
         class Fragile(ValidatorService):
-            def cover(self, message):
+            def reached(self, message):
                 raise Died(Crashed("died of SIGSEGV", signal="SIGSEGV"))
 
         judge = InProcessJudge(Fragile)
