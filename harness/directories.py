@@ -23,9 +23,6 @@ ENVIRONMENTS = "MASKCOURT_ENVIRONMENTS"
 SLOW_SCHEMAS = "MASKCOURT_SLOW_SCHEMAS"
 """Names the directory of outcomes of compilations that came near their limit."""
 
-STATE = "MASKCOURT_STATE"
-"""Names the directory of what is known of this user's own runs."""
-
 VOCABULARIES = "MASKCOURT_VOCABULARIES"
 """Names the directory of vocabularies that were taken out of packages."""
 
@@ -51,14 +48,6 @@ def slow_schemas_directory() -> Path:
 def vocabularies_directory() -> Path:
     """Where vocabularies that packages carry are kept."""
     return _cache(VOCABULARIES, "vocabularies").expanduser()
-
-
-def state_directory() -> Path:
-    """Where the record of this user's own runs is kept."""
-    import platformdirs
-
-    named = os.environ.get(STATE)
-    return Path(named) if named else platformdirs.user_state_path("maskcourt")
 
 
 def _cache(variable: str, name: str) -> Path:

@@ -150,7 +150,7 @@ REAL, PLAIN, RARE = SHOWN_BY = ("real", "plain", "rare")
 itself, a plain one that was made, or one that hardly anybody writes."""
 
 GROUPINGS: Final = (
-    *("keyword", "category", "family", "departure", "draft", "case", "place", "effect"),
+    *("keyword", "category", "family", "departure", "case", "place", "effect"),
     *("shown_by", "cause"),
 )
 """What verdicts can be listed by; by the last one, those that are contested."""

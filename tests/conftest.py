@@ -44,7 +44,6 @@ def _note(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    os.environ["MASKCOURT_STATE"] = "/dev/null/state"  # no run is known to be made here
     if path := config.getoption("--maskbench"):
         os.environ["MASKCOURT_MASKBENCH"] = str(Path(path).absolute())
     platform.platform()  # starts `uname` once, else in whichever test asks first

@@ -82,7 +82,7 @@ def commands(run: Path, out: Path) -> dict[str, list[object]]:
     """The command lines that open a run."""
     tables = ("verdicts", "instance_verdicts", "cases", "engines", "positions", "instances")
     queries = {f"query {one}": ["query", run, f"SELECT * FROM {one}", "--csv"] for one in tables}
-    groups = (*("keyword", "category", "family", "departure", "draft", "place"), "effect")
+    groups = (*("keyword", "category", "family", "departure", "place"), "effect")
     return {
         "tally": ["tally", run],
         "as json": ["tally", run, "--json", "--fail-on", "false_acceptances"],

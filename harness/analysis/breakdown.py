@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from harness.analysis.stored import Classify, StoredRun, by_catalogue
-from harness.jsontext import strict_json
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES, named_engines
 from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
@@ -36,10 +35,7 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
 
 def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
     """The rows of `breakdown`."""
-    if by == "draft":
-        _add_drafts(stored)
-    tables = {"draft": "drafts", "case": "cases"}
-    join = f"JOIN {tables[by]} USING (case_row)" if by in tables else ""
+    join = "JOIN cases USING (case_row)" if by == "case" else ""
     rows = stored.rows(
         f"""SELECT {_COLUMNS.get(by, by)}::VARCHAR AS "{by}", e.name AS engine, kind, class,
             evidence, {_UNITS}, count_if(located) AS located, count_if(by_format) AS by_format
@@ -51,23 +47,6 @@ def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
         if row["kind"] != FALSE_ACCEPTANCE.name:
             del row["located"], row["by_format"]
     return rows
-
-
-def _add_drafts(stored: StoredRun) -> None:
-    """Make the table of the drafts that the schemas of the cases are read as."""
-    from harness.validators.drafts import draft_of  # loads libraries which nothing else here needs
-
-    schemas = stored.rows(
-        "SELECT case_row, schema FROM cases WHERE case_row IN (SELECT case_row FROM verdicts)"
-    )
-    names = []
-    for row in schemas:
-        try:
-            draft = draft_of(strict_json.parse(row["schema"]))
-        except strict_json.JsonError:
-            draft = None
-        names.append(draft.name if draft else "unknown")
-    stored.add("drafts", case_row=[row["case_row"] for row in schemas], draft=names)
 
 
 def _by_cause(stored: StoredRun) -> dict[str, Any]:

@@ -124,17 +124,13 @@ class StoredRun:
         """Make tables."""
         self._database.execute(sql)
 
-    def add(self, name: str, **columns: Any) -> None:
-        """Make a table of columns, to be joined with others."""
-        self._database.register("added", pa.table(columns))
-        self._database.execute(f"CREATE OR REPLACE TABLE {name} AS FROM added")
-
     def add_able(self) -> None:
         """Make the table ``able`` (evidence, row) of the verdicts that have a witness."""
         able = every(self.run)
         rows = [able.of(evidence) for evidence in VERDICT_TABLES]
         names = np.repeat(np.array(list(VERDICT_TABLES), dtype=object), [len(one) for one in rows])
-        self.add("able", evidence=names, row=np.concatenate(rows))
+        self._database.register("added", pa.table({"evidence": names, "row": np.concatenate(rows)}))
+        self._database.execute("CREATE OR REPLACE TABLE able AS FROM added")
 
     @cached_property
     def _database(self) -> duckdb.DuckDBPyConnection:

@@ -65,7 +65,7 @@ def print_digest(
     `classify` is that which was given to the tally; `bugs` is None where nothing is known of them.
     """
     stored, engines = stored_run(run, classify), tally["engines"]
-    path = str(run.path) + (" --trust" if asks_for_trust(run) and not run.is_own else "")
+    path = str(run.path) + (" --trust" if asks_for_trust(run) else "")
     taken = {name: one["backends"] for name, one in engines.items() if len(one["backends"]) > 1}
     about = [f"{name} had schemas taken by {listed(some)}" for name, some in taken.items()]
     end = [part for line in (_in_pairs(tally["pairs"]), *about) for part in _cut(line)]

@@ -13,7 +13,6 @@ import fcntl
 import functools
 import hashlib
 import json
-import os
 import platform
 import re
 import secrets
@@ -28,7 +27,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.directories import only_mine, state_directory
 from harness.errors import RunDirectoryError
 from harness.files import MORE_MEMORY, OF_THE_MACHINE, require_writable, writing
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
@@ -42,12 +40,6 @@ PARTS = "parts"
 SUMS = "part.json"
 _PART = re.compile(r"[0-9]{6,}")
 _LOCK = ".lock"
-_OWN = "runs"
-"""The record of runs that this user made on this machine: the seal of every manifest written here.
-
-A seal covers the whole manifest, and that the checksums of all tables: nothing that a run's
-directory holds can make it somebody's own. What an own run names, its user has named before.
-"""
 _BATCH = 1_000_000
 """Rows that are joined at a time."""
 _FILES = 1000
@@ -152,16 +144,6 @@ class RunDirectory:
             )
         return cls(Path(path), {})
 
-    @property
-    def is_own(self) -> bool:
-        """Whether this user made the run, on this machine."""
-        file = state_directory() / _OWN
-        try:
-            mine = only_mine(file.parent.stat()) and only_mine(file.stat())
-            return mine and _seal(self.manifest) in file.read_text("ascii").splitlines()
-        except (OSError, ValueError):
-            return False
-
     def finish(self, extra: Mapping[str, Any]) -> None:
         """Join the parts into one file per table and close the run; `extra` is noted with it."""
         parts = self._stored().values()
@@ -175,7 +157,6 @@ class RunDirectory:
                 tables[name] = {"rows": rows, "sha256": sha256_of(target)}
             self.manifest = {**self.manifest, **extra, "tables": tables}
             write_manifest(self.path, self.manifest)
-            _remember(self.manifest)
             shutil.rmtree(self.path / PARTS)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -295,7 +276,6 @@ def create_or_resume(
     if is_new:
         with writing(path):
             (path / PARTS).mkdir(exist_ok=True)
-        _remember(run.manifest)
     run.sweep_up()
     return run
 
@@ -331,8 +311,7 @@ def begin_or_go_on(
 def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
     """A run directory for reading.
 
-    What its manifest names may be imported, installed, opened and fetched if `trust` says so, or
-    the run was made here.
+    What its manifest names may be imported, installed, opened and fetched if `trust` says so.
 
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
@@ -344,20 +323,7 @@ def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
         there = False
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
-    manifest = read_manifest(path)
-    run = RunDirectory(path, manifest, trusted=trust, read_only=True)
-    run.trusted = trust or run.is_own
-    return run
-
-
-def _remember(manifest: Mapping[str, Any]) -> None:
-    """Note that a manifest was written here; where that cannot be kept, it is not."""
-    file = state_directory() / _OWN
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        with os.fdopen(os.open(file, flags, 0o600), "a", encoding="ascii") as stream:
-            stream.write(f"{_seal(manifest)}\n")
+    return RunDirectory(path, read_manifest(path), trusted=trust, read_only=True)
 
 
 def write_part(directory: Path, rows: Rows) -> None:

@@ -104,11 +104,6 @@ class TestGroupings:
                 ["two a 4 1 1", "one a 3 2 1", "two a 3 1 1", "one b 1 1 1"],
             ),
             (
-                "draft",
-                {"evidence": "walk"},
-                ["2020-12 a 4 1 1", "2020-12 a 3 1 1", "draft-07 a 3 2 1", "draft-07 b 1 1 1"],
-            ),
-            (
                 "case",
                 {"evidence": "walk"},
                 ["second a 4 1 1", "first a 3 2 1", "second a 3 1 1", "first b 1 1 1"],
@@ -126,11 +121,6 @@ class TestGroupings:
         assert rows(stored(*by_hand()), "departure", departure="x-order") == [
             ("x-order", "a", 5, 1, 1)
         ]
-
-    @pytest.mark.parametrize("schema", ['{"$schema": "https://example.org/own"}', '{"a":1,"a":2}'])
-    def test_by_draft_where_none_is_known(self, stored, schema):
-        book = Book("case", schema=schema).position(0).verdicts(0, "a", "false_rejection")
-        assert rows(stored(book), "draft") == [("unknown", "a", 1, 1, 1)]
 
     def test_by_place(self, stored):
         found = breakdown(stored(*by_hand()), "place", all_bugs)["rows"]

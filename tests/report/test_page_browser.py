@@ -26,8 +26,11 @@ class TestAnswers:
         cells = page.texts("#matrix tbody tr:first-child td p:first-child")
         assert cells[1].startswith("Lets an invalid value through in 1 of 2 schemas (none with")
 
-    def test_with_an_example_to_open(self, browser):
+    def test_with_an_example_to_open_and_no_interval(self, browser):
         page = browser()
+        assert "written by hand" in page.text("#note-pairs")
+        assert "95%" not in page.text("main")
+        assert "Answers" not in page.texts("nav a"), "no model answered"
         assert (
             page.text("#matrix tr:first-child td.acc .eg") == '{"a": "bc"} against maxLength show'
         )
@@ -35,13 +38,20 @@ class TestAnswers:
         assert page.text("#detail h3") == "false acceptance by one:A: maxLength"
         assert page.text("#detail .tok") == "c"
 
-    def test_says_why_there_are_no_intervals(self, browser):
-        page = browser()
-        assert "written by hand" in page.text("#note-pairs")
-        assert "95%" not in page.text("main")
-
     def test_counts_errors_of_both_kinds_of_evidence(self, browser):
-        rows = browser().texts("#table-errors tbody tr")
+        page = browser(size=PHONE)
+        empty = (
+            "return [...document.querySelectorAll('#table-errors td:empty')]"
+            ".map((one) => one.offsetHeight)"
+        )
+        assert set(page.run(empty)) == {0}, "what an error has not takes no room"
+        note = page.text("#table-errors .note")
+        assert "Stops too early: the engine allows the end" in note
+        assert "Dead end: the engine leads to a place" in note
+        assert "Unfinishable" not in note
+        page = browser()
+        assert page.text("#alerts") == ""
+        rows = page.texts("#table-errors tbody tr")
         assert [row.split("\t") for row in rows if row.startswith("three")] == [
             ["three:C", "false acceptance", "walks", "0", "0", "0", "0", "0", "0"],
             ["three:C", "false rejection", "walks", "0", "0", "0", "", "", "0"],
@@ -49,27 +59,14 @@ class TestAnswers:
             ["three:C", "false rejection", "0 valid instances", "0", "0", "0", "", "", "0"],
         ]
 
-    def test_what_an_error_has_not_takes_no_room_on_a_phone(self, browser):
-        page = browser(size=PHONE)
-        empty = "return [...document.querySelectorAll('#table-errors td:empty')].map((one) => one.offsetHeight)"
-        assert set(page.run(empty)) == {0}
-
-    def test_crosses_keywords_and_sets_with_engines(self, browser):
-        page = browser()
         rows = [row.split() for row in page.texts("#heat-acc tbody tr")]
         assert rows == [["(none", "stated)", "·", "·", "1"], ["maxLength", "1", "·", "·"]]
         assert page.run("return document.querySelectorAll('#fig-sets tbody tr').length") == 2
 
-    def test_says_what_the_rare_kinds_mean(self, browser):
-        page = browser()
-        note = page.text("#table-errors .note")
-        assert "Stops too early: the engine allows the end" in note
-        assert "Dead end: the engine leads to a place" in note
-        assert "Unfinishable" not in note
-
     def test_says_that_a_run_is_not_finished(self, browser):
-        assert "This run is not finished" in browser("begun").text("#alerts")
-        assert browser("small").text("#alerts") == ""
+        page = browser("begun")
+        assert "This run is not finished" in page.text("#alerts")
+        assert page.text("#about-bugs").endswith("when the run is finished.")
 
 
 class TestAnswersOfModels:
@@ -86,9 +83,6 @@ class TestAnswersOfModels:
         assert "cannot tell unconstrained and two:B apart (11 items, p = 1)." in note
         assert "unconstrained is better than one:A" in note
         assert "Left out of these comparisons: 1 items" in note
-
-    def test_have_no_place_where_there_are_none(self, browser):
-        assert "Answers" not in browser().texts("nav a")
 
 
 class TestBugs:
@@ -107,6 +101,8 @@ class TestBugs:
         of_two = "#list-bugs > div:nth-child(2) > .bug summary .in"
         assert page.texts(of_two) == [f"{number} of 10" for number in range(10, 2, -1)]
         assert "2 more bugs of two:B" in page.text("#list-bugs")
+        note = page.text("#note-bugs")
+        assert note.startswith("Not explained: 4 verdicts (needs a search). maskcourt bugs runs/")
 
     @pytest.mark.parametrize("size", [PHONE, DESKTOP])
     def test_open_they_show_the_smallest_case_a_verdict_a_script_and_who_knows(self, browser, size):
@@ -122,36 +118,21 @@ class TestBugs:
         assert script == f"import engine\nengine.run({reporting.ATTACK!r})\nimport engine"
         assert page.run("return document.documentElement.scrollWidth") <= size[0]
 
-    def test_lead_to_their_verdict(self, browser):
+    def test_a_script_is_copied_by_a_button_and_a_bug_leads_to_its_verdict(self, browser):
         page = browser("varied")
-        page.open("#list-bugs .bug summary")
-        page.click("#list-bugs .bug button.link")
-        assert page.text("#detail h3") == "false acceptance by one:A: maxLength"
-
-    def test_a_script_is_copied_by_a_button(self, browser):
-        page = browser("varied")
+        page.open("#list-bugs > div:nth-child(2) .bug summary")
+        assert "None: scripts are written for" in page.text("#list-bugs > div:nth-child(2) .bug")
         page.open("#list-bugs .bug summary")
         page.click("#list-bugs .bug .command:last-child button")
         page.settle()
         told = page.text("#list-bugs .bug .command:last-child [role=status]")
         assert told in ("copied", "selected")
+        page.click("#list-bugs .bug button.link")
+        assert page.text("#detail h3") == "false acceptance by one:A: maxLength"
 
-    def test_without_a_script_it_is_said_why(self, browser):
-        page = browser("varied")
-        page.open("#list-bugs > div:nth-child(2) .bug summary")
-        assert "None: scripts are written for" in page.text("#list-bugs > div:nth-child(2) .bug")
-
-    def test_what_is_not_explained_is_said(self, browser):
-        note = browser("varied").text("#note-bugs")
-        assert note.startswith("Not explained: 4 verdicts (needs a search). maskcourt bugs runs/")
-
-    @pytest.mark.parametrize(
-        ("run", "said"),
-        [("small", "maskcourt bugs runs/small --trust"), ("begun", "when the run is finished.")],
-    )
-    def test_where_nobody_looked_for_them_it_is_said_how_to(self, browser, run, said):
-        page = browser(run)
-        assert page.text("#about-bugs").endswith(said)
+    def test_where_nobody_looked_for_them_it_is_said_how_to(self, browser):
+        page = browser()
+        assert page.text("#about-bugs").endswith("maskcourt bugs runs/small --trust")
         assert page.text("#list-bugs") == ""
 
 
@@ -173,35 +154,25 @@ class TestExplorer:
         assert "In the run, 1 verdict in 1 schema fits" in page.text("#count")
         assert page.listed[0].startswith("None of these is explained here")
 
-    @pytest.mark.parametrize(
-        ("name", "value", "many"),
-        [
-            ("keyword", "maxLength", 21),
-            ("family", "few", 3),
-            ("class", "bug", 24),
-            ("evidence", "instance", 1),
-        ],
-    )
-    def test_each_filter(self, browser, name, value, many):
+    def test_each_filter(self, browser):
         page = browser()
-        page.choose(name, value)
-        assert len(page.listed) == many
+        filters = {"keyword": "maxLength", "family": "few", "class": "bug", "evidence": "instance"}
+        counts = []
+        for name, value in filters.items():
+            page.choose(name, value)
+            counts.append(len(page.listed))
+            page.click("#reset")
+        assert counts == [21, 3, 24, 1]
 
-    def test_search_finds_text(self, browser):
+    def test_search_finds_what_the_page_shows(self, browser):
         page = browser()
         field = page.driver.find_element("id", "filter-q")
         field.send_keys('"a": "B')
         assert [one.splitlines()[2] for one in page.listed] == ['{"a": "bc"}', '{"a": "b"}']
-        field.send_keys("c")
-        assert len(page.listed) == 1
-
-    @pytest.mark.parametrize(
-        ("text", "many"), [("\\xff", 2), ("\\u{1b}", 1), ("for all I know", 0)]
-    )
-    def test_search_finds_what_the_page_shows(self, browser, text, many):
-        page = browser()
-        page.driver.find_element("id", "filter-q").send_keys(text)
-        assert page.text("#count").startswith(f"{many} verdict")
+        for text, many in (("\\xff", 2), ("\\u{1b}", 1), ("for all I know", 0)):
+            page.click("#reset")
+            field.send_keys(text)
+            assert page.text("#count").startswith(f"{many} verdict")
 
     def test_counts_schemas_too(self, browser):
         page = browser()
@@ -210,26 +181,20 @@ class TestExplorer:
         page.choose("kind", "false rejection")
         assert "20 verdicts in 1 schema fit" in page.text("#count")
 
-    @pytest.mark.parametrize(
-        ("unit", "cell", "evidence"),
-        [
-            ("cases", "#heat-rej", ""),
-            ("tokens", "#heat-rej", "=walk"),
+    def test_a_cell_of_the_heat_map_shows_its_verdicts_and_counts_the_same(self, browser):
+        page = browser()
+        for unit, cell, evidence in (
             ("instances", "#heat-acc", "=instance"),
-        ],
-    )
-    def test_a_cell_and_its_list_count_the_same(self, browser, unit, cell, evidence):
-        page = browser()
-        page.click(f"#unit-keywords input[value={unit}]")
-        number = page.text(f"{cell} button")
-        page.click(f"{cell} button")
-        noun = "in 1 schema" if unit == "cases" else f"In the run, {number} verdict"
-        assert noun in page.text("#count")
-        assert page.run("return document.getElementById('filter-evidence').value") == evidence
-
-    def test_a_cell_of_the_heat_map_shows_its_verdicts(self, browser):
-        page = browser()
-        page.click("#heat-rej button")
+            ("tokens", "#heat-rej", "=walk"),
+            ("cases", "#heat-rej", ""),
+        ):
+            page.click("#reset")
+            page.click(f"#unit-keywords input[value={unit}]")
+            number = page.text(f"{cell} button")
+            page.click(f"{cell} button")
+            noun = "in 1 schema" if unit == "cases" else f"In the run, {number} verdict"
+            assert noun in page.text("#count")
+            assert page.run("return document.getElementById('filter-evidence').value") == evidence
         assert len(page.listed) == 20
         assert page.text("#detail h3") == "false rejection by two:B: maxLength"
 
@@ -280,16 +245,19 @@ class TestExplorer:
 
     def test_the_address_follows_what_is_shown(self, browser):
         page = browser()
+        steps = page.run("return history.length")
         page.choose("kind", "false rejection")
         page.click("#list [role=option]")
+        assert page.run("return history.length") == steps, "filters are no steps to go back"
         address = page.run("return location.hash")
         again = browser(address=address)
         assert len(again.listed) == 20
         assert again.run("return location.hash") == address
 
-    @pytest.mark.parametrize("size", [PHONE, DESKTOP])
-    @pytest.mark.parametrize("opener", ["#heat-rej button", "#matrix td.acc button"])
-    def test_back_leads_to_where_one_came_from(self, browser, opener, size):
+    @pytest.mark.parametrize(
+        ("size", "opener"), [(PHONE, "#heat-rej button"), (DESKTOP, "#matrix td.acc button")]
+    )
+    def test_back_leads_to_where_one_came_from(self, browser, size, opener):
         page = browser(size=size)
         page.run("document.querySelector(arguments[0]).scrollIntoView()", opener)
         before = page.run("return scrollY")
@@ -302,13 +270,6 @@ class TestExplorer:
         assert len(page.listed) == 24
         page.driver.forward()
         assert (page.run("return location.hash"), page.text("#detail h3")) == shown
-
-    def test_filters_of_the_explorer_are_no_steps_to_go_back(self, browser):
-        page = browser()
-        steps = page.run("return history.length")
-        page.choose("kind", "false rejection")
-        page.click("#list [role=option]")
-        assert page.run("return history.length") == steps
 
     def test_a_verdict_closes_that_the_filters_leave_out(self, browser):
         page = browser(address="#verdict=0")
@@ -325,29 +286,25 @@ class TestExplorer:
         page.press("ESCAPE")
         assert page.focused == "reset"
 
-    def test_reset_closes_the_verdict(self, browser):
-        page = browser(address="#verdict=0")
-        page.click("#reset")
-        assert page.run("return location.hash") == ""
-        assert page.text("#detail").startswith("Choose a verdict")
-
-    def test_an_address_that_contradicts_itself_is_about_the_verdict(self, browser):
+    def test_reset_closes_the_verdict_which_counts_more_than_a_filter(self, browser):
         page = browser(address="#verdict=0&engine=two%3AB")
         assert page.run("return location.hash") == "#verdict=0"
         assert len(page.listed) == 24
+        page.click("#reset")
+        assert page.run("return location.hash") == ""
+        assert page.text("#detail").startswith("Choose a verdict")
 
     def test_an_address_with_an_unknown_filter_leaves_it_out(self, browser):
         page = browser(address="#engine=nobody&constructor=1&kind=false_rejection")
         assert len(page.listed) == 20
         assert page.run("return location.hash") == "#kind=false_rejection"
 
-    @pytest.mark.parametrize("size", [PHONE, DESKTOP])
-    def test_a_verdict_leads_back_to_the_list(self, browser, size):
-        page = browser(size=size, address="#verdict=0")
+    def test_a_verdict_leads_back_to_the_list(self, browser):
+        page = browser(size=PHONE, address="#verdict=0")
         page.click("#detail .back")
         assert page.focused == "verdict-0"
         top = page.run("return document.activeElement.getBoundingClientRect().top")
-        assert 0 <= top < size[1]
+        assert 0 <= top < PHONE[1]
 
     def test_lists_by_what_shows_an_effect(self, browser):
         page = browser("varied")

@@ -185,3 +185,9 @@ def test_what_only_counts_opens_no_vocabulary(forged, tmp_path, monkeypatch, cap
 def test_nor_do_frames(forged):
     run = forged(["llguidance"], {"spec": "/nowhere/vocabulary", "eos": None})
     assert len(load_run(run.path).verdicts)
+
+
+def test_a_version_whose_environment_is_there_needs_no_trust(forged, monkeypatch):
+    monkeypatch.setattr(environments._Environment, "usable", lambda *_: True)
+    (spec,) = engines_of(forged(["xgrammar@0.1.32"]))
+    assert spec.version == "0.1.32"
