@@ -14,11 +14,6 @@ from harness.errors import MaskcourtError, RunDirectoryError, UsageError
 
 _T = TypeVar("_T")
 
-OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
-"""Numbers of errors that say nothing about a file."""
-
-MORE_MEMORY = "nothing is wrong with the file: end other programs, or raise the limit (ulimit -v)"
-
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
@@ -26,18 +21,9 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise RunDirectoryError(
-                f"no space left to write to {path}",
-                "make room and run again with the same --out; finished cases are kept",
-            ) from error
-        if error.errno == errno.EFBIG:
-            raise RunDirectoryError(
-                f"{path} cannot be written: a file would be larger than a limit allows",
-                "raise it (ulimit -f) and run again with the same --out; finished cases are kept",
-            ) from error
         raise RunDirectoryError(
-            f"{path} cannot be written: {error.strerror or error}", "choose another --out"
+            f"{path} cannot be written: {error.strerror or error}",
+            "mend that and run again: finished cases are kept; or choose another --out",
         ) from error
 
 

@@ -30,7 +30,7 @@ from harness.cli.query import query
 from harness.cli.runs import replay, report, tally
 from harness.cli.spellings import spellings
 from harness.console import tell
-from harness.errors import MaskcourtError, UsageError, of_the_system, with_remedy
+from harness.errors import MaskcourtError, UsageError, of_the_system
 from harness.printable import LONGEST, one_line
 
 
@@ -95,7 +95,7 @@ def main() -> NoReturn:
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug=debug)
     except MaskcourtError as error:
-        _fail(with_remedy(error), error.exit_code, debug=debug)
+        _fail(str(error), error.exit_code, debug=debug)
     except _NobodyReads:
         _nobody_reads()
     except Exception as error:  # noqa: BLE001 - an exit code of 1 would be a finding

@@ -9,6 +9,7 @@ their checksums in ``run.json``. Readers verify checksums and refuse what was cu
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import functools
 import hashlib
@@ -28,7 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
-from harness.files import MORE_MEMORY, OF_THE_MACHINE, require_writable, writing
+from harness.files import require_writable, writing
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
 from harness.runs.tables import SCHEMAS, Rows
 
@@ -316,7 +317,6 @@ def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
     """
-    refuse_unwritable_name(path)
     try:
         there = (path / MANIFEST).is_file()
     except OSError:  # a name that is too long, a directory that may not be looked into
@@ -437,31 +437,19 @@ def opened(file: Path, *, memory_map: bool = False) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(file, memory_map=memory_map) as source:
             check_columns(file, source.schema_arrow)
             yield source
-    except MemoryError as error:  # Arrow's own is one, too
-        raise RunDirectoryError(f"{file} cannot be read: out of memory", MORE_MEMORY) from error
     except (OSError, pa.ArrowException) as error:
-        if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
-            raise
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) in _OF_THE_MACHINE:
+            raise  # Arrow has an own error for want of memory
         raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
 
 
+_OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
+"""Numbers of errors that say nothing about a file."""
 _AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
-
-
-def refuse_unwritable_name(path: Path) -> None:
-    """Refuse a path in letters that the locale cannot encode: Parquet files have names in UTF-8."""
-    try:
-        str(path.absolute()).encode()
-    except UnicodeEncodeError as error:
-        raise RunDirectoryError(
-            f"{path} has letters that cannot be encoded in this locale",
-            "choose a name in ASCII, or set LC_ALL=C.UTF-8",
-        ) from error
 
 
 def refuse_foreign(path: Path, kind: ManifestKind = RUN) -> None:
     """Refuse a path that cannot become a directory of this kind; what was begun and left can."""
-    refuse_unwritable_name(path)
     if (path / kind.file).exists() or not path.exists():
         return
     if not path.is_dir():

@@ -108,7 +108,6 @@ WITH = {
 }
 
 
-@pytest.mark.processes
 class TestReport:
     def book(self):
         return (
@@ -119,13 +118,7 @@ class TestReport:
             .verdicts(0, "a", "false_acceptance", 7, keyword="enum")
         )
 
-    def test_reads_the_run_that_is_named(self, tmp_path):
-        run = books.store(tmp_path / "mine", self.book(), **WITH)
-        executed = notebooks.execute("report", tmp_path, {"MASKCOURT_RUN": str(run.path)})
-        assert "1 cases, 1 walked" in text_of(executed)
-        assert "cannot write a valid value" in text_of(executed)
-
-    def test_reads_the_newest_finished_run(self, tmp_path):
+    def test_reads_the_newest_finished_run_or_that_which_is_named(self, tmp_path, monkeypatch):
         runs = [
             books.store(tmp_path / "runs" / name, *[self.book()] * many, finish=many != 3, **WITH)
             for many, name in enumerate(["none", "one", "two", "three"])
@@ -133,5 +126,12 @@ class TestReport:
         for age, run in enumerate(runs):
             os.utime(run.path / "run.json", (age, age))
         os.utime(runs[1].path / "run.json", (99, 99))
-        executed = notebooks.execute("report", tmp_path, {"MASKCOURT_RUN": None})
-        assert "1 cases, 1 walked" in text_of(executed)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delenv("MASKCOURT_RUN", raising=False)
+        (first, *_) = (one for one in committed("report").cells if one.cell_type == "code")
+        for named, cases in ((None, 1), (runs[2].path, 2)):
+            if named is not None:
+                monkeypatch.setenv("MASKCOURT_RUN", str(named))
+            names = {"__name__": "notebook"}
+            exec(first.source, names)
+            assert names["found"].summary["cases"] == cases
