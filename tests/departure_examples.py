@@ -9,6 +9,7 @@ XGRAMMAR = {"config": "spec", "strict_mode": "auto", "any_order": "auto", "any_w
 LLGUIDANCE = {"config": "spec", "forced": "auto", "unicode_escapes": "auto", "lenient": False}
 OUTLINES = {"config": "spec", "whitespace": ""}
 LLAMA = {"config": "spec"}
+GLRMASK = {"config": "spec", "llguidance_compat": "auto"}
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Examples:
     version: str = ""
 
 
+REQUIRED = {"kind": "false_acceptance", "keyword": "required", "pointer": "/required"}
 A_B = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}
 EMAIL = {"type": "string", "format": "email"}
 URI = {"type": "string", "format": "uri"}
@@ -107,6 +109,26 @@ NOT_COUNTED = LENIENT + (
     'min/maxProperties only supported when all keys listed in "properties" are required\n'
 )
 
+
+def trapped(before, token, schema=None, **more):
+    """A rejection after which the value cannot be reached any more."""
+    return rejected(before, token, schema, **{"effect": "trap", **more})
+
+
+PATTERN = {"type": "string", "pattern": "^[a-z]+$"}
+CONTROL = {"enum": ["\u0001", "a"]}
+HEX = [trapped('"\\u00', b"6"), trapped('{"\\u', b"0061", at=2)]
+HEX_MISSES = [
+    trapped('"\\', b"u"),
+    trapped('"\\u00', b"6", effect="lost_value"),
+    trapped('"\\\\u00', b"6"),
+]
+HEX_IN_PATTERNS = [
+    trapped('"\\u00', b"6", PATTERN),
+    trapped('{"\\u', b"0061", {"patternProperties": {"^a": {}}, "additionalProperties": False}),
+    trapped('{"a": "\\u0', b"06", {"properties": {"a": {"anyOf": [PATTERN]}}}, at=1),
+]
+DEEP = '{"a": [{"a key that is long": '
 ONE_OF = accepted("oneOf", {"oneOf": [{}, {}]})
 DELETE = [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")]
 DELETE_MISSES = [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)]
@@ -169,9 +191,14 @@ EXAMPLES = {
     "xgrammar-any-order": Examples(
         [
             accepted("required", A_B),
+            Verdict('{"b": {}', b"}", A_B, **REQUIRED),
             Verdict('{"a": 1, "', b'a"', A_B, kind="false_acceptance", keyword="x"),
         ],
-        [accepted("type", A_B), rejected('{"', b"a", A_B)],
+        [
+            *(accepted("type", A_B), rejected('{"', b"a", A_B)),
+            Verdict("{ ", b" }", A_B, **REQUIRED),
+            Verdict("", b"{}", A_B, **REQUIRED),
+        ],
         {**XGRAMMAR, "any_order": "true"},
         XGRAMMAR,
     ),
@@ -256,7 +283,23 @@ EXAMPLES = {
         ],
         XGRAMMAR,
     ),
+    "llguidance-solidus-escape": Examples(
+        [trapped('"\\', b"/"), trapped('"', b"\\/", at=1)],
+        [trapped('"\\', b"b"), trapped('"', b"\\/"), rejected('"\\', b"/")],
+        LLGUIDANCE,
+    ),
+    "llguidance-unicode-escapes": Examples(
+        HEX, HEX_MISSES, {**LLGUIDANCE, "config": "shipped"}, LLGUIDANCE
+    ),
     "llguidance-control-characters": Examples(DELETE, DELETE_MISSES, LLGUIDANCE),
+    "llguidance-unicode-escapes-in-patterns": Examples(
+        HEX_IN_PATTERNS, [*HEX, trapped('"\\u00', b"6", CONTROL)], LLGUIDANCE
+    ),
+    "llguidance-one-spelling": Examples(
+        [trapped('"\\u00', b"6", CONTROL), trapped('"\\u00', b"6", {"anyOf": [CONTROL]})],
+        [*HEX, trapped('"\\u00', b"6", PATTERN)],
+        LLGUIDANCE,
+    ),
     "llguidance-uri-ipv6": Examples(
         [rejected('"http://[::', b"1", URI), rejected('"http://u@[', b"f", URI)],
         [
@@ -293,6 +336,11 @@ EXAMPLES = {
         {**LLGUIDANCE, "coerce_one_of": True},
         {**LLGUIDANCE, "coerce_one_of": False},
     ),
+    "outlines-unicode-escapes": Examples(
+        [trapped('"\\', b"u"), trapped('"', b"\\u0061", at=1)],
+        [trapped('"\\', b"n"), trapped('"\\u00', b"6"), rejected('"\\', b"u")],
+        OUTLINES,
+    ),
     "outlines-control-characters": Examples(
         [rejected('"', b"a\x7f", at=1), rejected('"\udcc2', b"\x85b")],
         [rejected('"', "é".encode()), rejected('"', b"\xc2")],
@@ -302,6 +350,19 @@ EXAMPLES = {
     "outlines-recursion-depth": Examples(
         [rejected('{"t":{"t":{"t":{"', b"t", TREE)],
         [rejected('{"t":{"t":{"', b"t", TREE), rejected('{"t":{"t":{"t":{"', b"u", TREE)],
+        OUTLINES,
+    ),
+    "outlines-free-depth": Examples(
+        [
+            rejected(DEEP, b"{"),
+            rejected(DEEP, b" [", {"type": "object"}, at=1),
+            rejected("[[[", b"[", {"items": True}),
+        ],
+        [
+            rejected(DEEP, b"1"),
+            rejected('{"a": [', b"{"),
+            rejected(DEEP, b"{", {"properties": {"a": {"items": {"type": "object"}}}}),
+        ],
         OUTLINES,
     ),
     "outlines-leap-years": Examples(LEAP, LEAP_MISSES, OUTLINES, version="0.2.15"),
@@ -349,6 +410,18 @@ EXAMPLES = {
             accepted("type", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b")),
         ],
         LLAMA,
+    ),
+    "glrmask-length-beside-costly-pattern": Examples(
+        [accepted("maxLength", {"pattern": "a", "maxLength": 500})],
+        [
+            accepted("minLength", {"pattern": "a", "minLength": 2}),
+            accepted("maxLength", {"maxLength": 500}),
+        ],
+        GLRMASK,
+    ),
+    "glrmask-unicode-escapes": Examples(HEX, HEX_MISSES, {**GLRMASK, "config": "shipped"}, GLRMASK),
+    "glrmask-unicode-escapes-in-patterns": Examples(
+        HEX_IN_PATTERNS[:2], HEX, {**GLRMASK, "config": "shipped"}, GLRMASK
     ),
     "maskforge-format-annotation": Examples(
         [accepted("format", DATE)],

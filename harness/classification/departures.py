@@ -7,8 +7,8 @@ evidence. A verdict that an entry's rule fits has the entry's class, ``departure
 (the engine itself warned, in what it printed when it compiled the schema, that it ignores the
 keyword); every other proven verdict is a ``bug``. Where several entries fit, the first one counts.
 A class is never stored: it is computed whenever a run is read, with whatever catalogue is given.
-Entries on a behaviour that is about spellings have no rules: they are for the spelling profile, and
-a verdict whose effect is a spelling has no departure.
+Entries on a behaviour that is about spellings are for the spelling profile, and their rules about
+traps: a verdict whose effect is a spelling has no departure.
 `docs/departures.md` explains the rules and their conditions.
 """
 
@@ -33,7 +33,7 @@ from harness.explain.attribution import CATEGORIES
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RowNumbers, RunDirectory
-from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, SPELLING, WALK, WARNED
+from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, SPELLING, TRAP, WALK, WARNED
 
 ENGINES: Final = tuple(
     table["distribution"] for table in engine_tables().values() if "distribution" in table
@@ -287,6 +287,7 @@ def _table(required: Mapping[str, Any], **others: Any) -> dict[str, Any]:
 
 _CONDITIONS: Final[Mapping[str, Any]] = {
     "kind": _some_of(ERRORS),
+    "effect": _some_of([TRAP]),
     "category": _some_of(CATEGORIES),
     "detail": _TEXTS,
     "keyword": _TEXTS,
@@ -301,6 +302,7 @@ _CONDITIONS: Final[Mapping[str, Any]] = {
     "only_through": _some_of(_THROUGH),
     "before": _TEXTS,
     "references": {"type": "integer", "minimum": 1},
+    "free_depth": {"type": "integer", "minimum": 1},
 }
 """The conditions as JSON Schemas of their values, the quickest to answer first."""
 
@@ -384,7 +386,8 @@ def _departure(
     if table["behaviour"] not in behaviours:
         hint = nearest(table["behaviour"], behaviours)
         raise InputError(f"{where}: unknown behaviour {table['behaviour']!r}", hint)
-    if behaviours[table["behaviour"]].spelling == ("when" in table):
+    traps = all("effect" in rule for rule in table.get("when", ()))
+    if not (traps if behaviours[table["behaviour"]].spelling else "when" in table):
         raise InputError(f"{where} has rules about spellings, or none about values")
     if (table["class"] == WARNED) != (table["source_kind"] == "warning"):
         raise InputError(f"{where} is warned without the engine's warning, or declared by one")

@@ -75,7 +75,7 @@ class VerdictRows:
     def holds(self, condition: str, wanted: Any, rows: RowNumbers, engine: str) -> RowMask:
         """Which of some verdicts, all about one engine, meet a condition; ``(len(rows),)``."""
         match condition:
-            case "kind" | "category" | "detail" | "place" | "keyword":
+            case "kind" | "effect" | "category" | "detail" | "place" | "keyword":
                 return self.words(condition)[rows].equal(*wanted)
             case "before" | "token":
                 return self._matches(wanted, rows, condition == "token")
@@ -83,6 +83,8 @@ class VerdictRows:
                 return self._warned(wanted, rows, engine)
             case "references":
                 return self._refers(wanted, rows)
+            case "free_depth":
+                return self._lies_free(wanted, rows)
         return self._by_pointer(
             rows, lambda case, *at: _schema_says(condition, wanted, self._lookup(case), *at)
         )
@@ -215,6 +217,13 @@ class VerdictRows:
             return fewest is not None and fewest >= wanted
 
         return self._by_pointer(rows, deep, "instance_pointer")
+
+    def _lies_free(self, wanted: int, rows: RowNumbers) -> RowMask:
+        def free(case: int, pointer: str, _keyword: str) -> bool:
+            outermost = pointer.rsplit("/", wanted - 1)[0]
+            return bool(outermost) and self._lookup(case).fewest_references(outermost) is None
+
+        return self._by_pointer(rows, free, "instance_pointer")
 
     def _by_pointer(
         self, rows: RowNumbers, says: Callable[[int, str, str], bool], name: str = "schema_pointer"
