@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,13 @@ from harness.protocol_checks.results import (
     Summary,
     add_result,
     begun_results,
-    details,
     lines_of_witnesses,
     matrix,
     read_results,
-    write_results,
 )
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.trial import Thoroughness
-from harness.render.table import as_csv, as_markdown
+from harness.render.table import as_markdown
 from harness.render.terminal import print_lines, print_table
 
 
@@ -46,23 +44,15 @@ class ProtocolRequest:
     cases: str = option("quick", "As of bench.", metavar="SPEC")
     sample: int | None = option(None, "Only N of the cases.", least=1)
     vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
-    how: Thoroughness = field(default_factory=Thoroughness)
-    seconds: float = option(
-        120.0, "Processor time of one rule on one case.", above=0, unit="SECONDS"
-    )
+    seed: int = option(0, "Of the sample.")
     out: Path | None = option(
         None,
         "Where to write results; started again it goes on there.",
         metavar="FILE",
         writes="file",
     )
-    kind: str = option(
-        "text", "How results are printed.", "--format", choices=("text", "markdown", "csv")
-    )
+    kind: str = option("text", "How results are printed.", "--format", choices=("text", "markdown"))
     fail_on_violation: bool = option(False, "Exit with 1 when there is one.")
-    write_smallest: Path | None = option(
-        None, "Where to write each rule's smallest violation.", metavar="FILE", writes="file"
-    )
     read: Path | None = option(
         None, "Print what a file holds instead.", exists=True, metavar="FILE"
     )
@@ -86,21 +76,21 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
         return
     head, results = read_results(asked.read) if asked.read else _check(asked)
     summary = Summary(results)
-    if asked.write_smallest:
-        write_results(asked.write_smallest, head, summary.smallest())
-    _print(head, summary, "json" if json.as_json else asked.kind)
+    if json.as_json:
+        print_json(summary.as_json())
+    else:
+        _print(head, summary, as_text=asked.kind == "text")
     if asked.fail_on_violation and summary.violated:
         sys.exit(1)
 
 
 def _check(asked: ProtocolRequest) -> tuple[ResultsHead, list[CaseResult]]:
-
     specs = provide_all(parse_specs(asked.engines))
     source, vocabulary = open_cases(asked.cases), open_vocabulary(asked.vocabulary)
-    cases = list(select(source, sample=asked.sample, seed=asked.how.seed))
-    settings = Settings(vocabulary, asked.how, asked.seconds)
+    cases = list(select(source, sample=asked.sample, seed=asked.seed))
+    settings = Settings(vocabulary, Thoroughness(asked.seed))
     named = asked.vocabulary, vocabulary.sha256, asked.cases, source.sha256
-    head = ResultsHead(*named, asdict(asked.how), asked.seconds)
+    head = ResultsHead(*named, asked.seed)
     results = begun_results(asked.out, head) if asked.out else []
     known = {(one.engine, one.case) for one in results}
     try:
@@ -118,14 +108,9 @@ def _check(asked: ProtocolRequest) -> tuple[ResultsHead, list[CaseResult]]:
     return head, results
 
 
-def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
-
+def _print(head: ResultsHead, summary: Summary, *, as_text: bool) -> None:
     witnesses = lines_of_witnesses(summary)
-    if kind == "json":
-        print_json(summary.as_json())
-    elif kind == "csv":
-        say(as_csv(details(head, summary)), end="")
-    elif kind == "markdown":
+    if not as_text:
         listed = [f"- {markdown(line)}" for line in witnesses]
         say("\n".join([as_markdown(matrix(head, summary)), *listed]))
     else:
@@ -140,7 +125,6 @@ def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
 
 
 def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
-
     head, results = read_results(path)
     by_engine: dict[str, list[CaseResult]] = {}
     for one in results:
@@ -153,7 +137,7 @@ def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
         raise UsageError(f"{path}: the vocabulary {head.vocabulary!r} is another one now")
     rows: list[dict[str, Any]] = []
     for engine, broken in by_engine.items():
-        settings = Settings(vocabulary, seconds=head.seconds)
+        settings = Settings(vocabulary)
         with hosted(provide(parse_spec(engine)), settings) as host:
             rows += [row for one in broken for row in _replayed(host, one)]
     counts = Counter(row["outcome"] for row in rows)

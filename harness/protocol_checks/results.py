@@ -7,8 +7,8 @@ was, its table can be printed again, and what is in it can be tried again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,6 @@ from harness.protocol_checks.checks import CaseResult
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.trial import RuleResult, Violation, read_result
 from harness.render.table import Column, Table
-
-COLUMNS = (
-    *("vocabulary", "engine", "version", "calls", "rule", "outcome", "cases", "checks", "broken"),
-    *("crashes", "words", "case", "written", "tokens", "complaint", "again"),
-)
 
 
 @dataclass(frozen=True)
@@ -110,13 +105,6 @@ class Summary:
             if count.smallest is not None:
                 yield count, *count.smallest
 
-    def smallest(self) -> Iterator[CaseResult]:
-        """The same as results: of each engine and rule what shows the smallest violation."""
-        for count, case, one in self.witnesses():
-            checks, broken, crashes = (count.counts[at] for at in ("checks", "broken", "crashes"))
-            result = RuleResult(checks, broken, crashed=bool(crashes), violated=[one])
-            yield replace(case, rules={count.rule: result}, not_begun="")
-
     def as_json(self) -> dict[str, Any]:
         engines = {engine: {**about, "rules": {}} for engine, about in self.engines.items()}
         for (engine, rule), count in self.counts.items():
@@ -126,15 +114,13 @@ class Summary:
 
 @dataclass(frozen=True)
 class ResultsHead:
-    """On what all engines of a file were checked: as it was named, and the options."""
+    """On what all engines of a file were checked, as it was named."""
 
     vocabulary: str
     vocabulary_sha256: str
     cases: str
     cases_sha256: str
-    how: Mapping[str, int]
-    """As `Thoroughness`."""
-    seconds: float
+    seed: int
 
 
 def begun_results(path: Path, head: ResultsHead) -> list[CaseResult]:
@@ -189,11 +175,6 @@ def read_results(path: Path) -> tuple[ResultsHead, list[CaseResult]]:
     return records[0], results
 
 
-def write_results(path: Path, head: ResultsHead, results: Iterable[CaseResult]) -> None:
-    lines = (json.dumps(one, ensure_ascii=False) for one in (asdict(head), *map(asdict, results)))
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-
-
 def matrix(head: ResultsHead, summary: Summary) -> Table:
     """A row a rule, a column an engine."""
     columns = [Column("rule", shown=code)]
@@ -206,7 +187,7 @@ def matrix(head: ResultsHead, summary: Summary) -> Table:
         for rule in RULES
     ]
     note = "in brackets after an engine its cases, after an outcome its checks"
-    on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.how['seed']}; {note}"
+    on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.seed}; {note}"
     return Table.of("What a server relies on", columns, rows, on)
 
 
@@ -221,17 +202,3 @@ def lines_of_witnesses(summary: Summary) -> Iterator[str]:
             f"{case.engine} {case.version} `{count.rule}`{documented}: "
             f"{one_line(one.complaint, 200)}; case {case.case}, after {before}{once}"
         )
-
-
-def details(head: ResultsHead, summary: Summary) -> Table:
-    """A row for each engine and rule, with the smallest violation."""
-    rows = []
-    for (engine, rule), count in summary.counts.items():
-        row = dict.fromkeys(COLUMNS) | {"vocabulary": head.vocabulary, "engine": engine}
-        row |= {**count.counts, **summary.engines[engine], "rule": rule}
-        row |= {"cases": len(count.results), **count.as_json().get("smallest", {})}
-        if row["outcome"] == "documented":
-            row["words"] = row["documented"]
-        row["tokens"] = " ".join(map(str, row["tokens"] or ()))
-        rows.append(row)
-    return Table.of("", COLUMNS, rows)

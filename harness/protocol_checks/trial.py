@@ -18,7 +18,6 @@ import numpy as np
 from harness.completion.rollout import Preferences
 from harness.completion.text_writer import TextWriter
 from harness.inputs.vocabulary import Vocabulary
-from harness.options import option
 from harness.protocol import Library, LibraryCalls, Mask, Masks, Matcher, allows, token_ids
 
 Tokens = tuple[int, ...]
@@ -288,7 +287,9 @@ def read_result(message: Mapping[str, Any]) -> RuleResult:
         own = None if tokens is None else tuple(map(int, tokens))
         return Violation(tuple(map(int, consumed)), own, **rest)
 
-    return RuleResult(**{**message, "violated": [read(**one) for one in message["violated"]]})
+    return RuleResult(
+        **{**message, "violated": [read(**one) for one in message.get("violated", ())]}
+    )
 
 
 def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens | None) -> str | None:
@@ -366,13 +367,15 @@ _ALONG = 5
 class Thoroughness:
     """How much is tried of a case; all choices depend on the seed."""
 
-    seed: int = option(0, "Of the sample.")
-    samples: int = option(
-        2, "Texts of each schema that each engine writes, to be tried along.", "--texts", least=0
-    )
-    positions: int = option(6, "Places of each text.", least=2)
-    whole: int = option(2, "Places of each case where all of a large vocabulary is tried.", least=0)
-    tokens: int = 1000  # that are tried at the other places
+    seed: int = 0
+    samples: int = 2
+    """Texts of each schema that each engine writes, to be tried along."""
+    positions: int = 6
+    """Places of each text."""
+    whole: int = 2
+    """Places of each case where all of a large vocabulary is tried."""
+    tokens: int = 1000
+    """That are tried at the other places."""
 
 
 def routes_of(
