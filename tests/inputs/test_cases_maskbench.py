@@ -233,14 +233,13 @@ def test_a_zip_member_that_unpacks_to_more_than_it_declares_is_refused(tmp_path)
 
 
 @pytest.mark.maskbench
-def test_the_published_archive_is_read_as_a_whole(request):
+def test_the_published_archive_is_whole_and_a_sample_of_it_is_read(request):
     named = request.config.getoption("--maskbench", None) or os.environ.get("MASKCOURT_MASKBENCH")
     if not named:
         pytest.skip("no MaskBench archive")
     cases = open_cases(f"maskbench:{named}")
-    read = [(len(case.valid), len(case.invalid)) for case in cases]
-    assert len(read) == 11_305
-    assert sum(valid for valid, _ in read) == 13_964
-    assert sum(invalid for _, invalid in read) == 23_047
-    assert sum(valid > 0 for valid, _ in read) == 8_486 + 1_309
+    assert len(cases) == 11_305
+    read = list(select(cases, sample=400))
+    assert sum(len(one.valid) for one in read) == 504
+    assert sum(len(one.invalid) for one in read) == 836
     assert data_sha256(Path(named)) == DATA_SHA256
