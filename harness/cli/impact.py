@@ -75,7 +75,7 @@ def _run(task: str, data: Path | None, request: ImpactRequest, json: Json) -> No
     engines = [spec for spec in request.engines if spec]
     if not engines and not request.how.unconstrained:
         raise UsageError("there is nobody to answer", "name --engines")
-    asked = replace(request, task=task, task_options={"path": data}, engines=engines)
+    asked = replace(request, task=task, data=data, engines=engines)
     _print(run_impact(asked), as_json=json.as_json)
 
 
@@ -150,14 +150,8 @@ def _masks(engines: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _times(engines: Mapping[str, Mapping[str, Any]]) -> Table:
-    columns = ("engine", "schemas, bytes", "first mask ms", "mask ms", "model ms", "texts a step")
-    rows = []
-    for name, engine in engines.items():
-        rows.append((name, "all", *_cells(engine["cost"])))
-        rows += (
-            ("", f"{half['smallest']:,} to {half['largest']:,}", *_cells(half["cost"]))
-            for half in engine["by_size"]
-        )
+    columns = ("engine", "first mask ms", "mask ms", "model ms", "texts a step")
+    rows = [(name, *_cells(engine["cost"])) for name, engine in engines.items()]
     return _table("time per token", (*columns, "overhead", "whole answer"), rows)
 
 

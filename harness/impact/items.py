@@ -1,21 +1,14 @@
-"""What a task asks of a model, what an answer to it is worth, and the tasks by name."""
+"""What a task asks of a model, and what an answer to it is worth."""
 
 from __future__ import annotations
 
-import importlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from harness.errors import InputError, MaskcourtError, UsageError, nearest
+from harness.errors import InputError, MaskcourtError
 from harness.jsontext import strict_json
-
-TASKS: Final[Mapping[str, str]] = {
-    "bfcl": "harness.impact.bfcl:load",
-    "keys": "harness.impact.keys:load",
-}
-"""What gives each: ``module:function``."""
 
 
 @dataclass(frozen=True)
@@ -67,22 +60,6 @@ class Task(Protocol):
 
         They say nothing where an engine is compared with a model that writes without a mask.
         """
-
-
-def open_task(name: str, options: Mapping[str, Any]) -> Task:
-    """One of `TASKS`, or ``module:function`` of another, with what its function takes.
-
-    UsageError where there is none, InputError where its data cannot be read.
-    """
-    module, _, function = TASKS.get(name, name).partition(":")
-    if not function:
-        raise UsageError(f"no task {name!r}", nearest(name, TASKS))
-    try:
-        load = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"task {name!r} cannot be loaded: {error}") from error
-    task: Task = load(**options)
-    return task
 
 
 def sampled(items: Sequence[Item], count: int | None, seed: int) -> list[Item]:

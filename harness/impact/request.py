@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from harness.engines.panel import Limits
 from harness.engines.specs import DEFAULT
@@ -15,10 +14,10 @@ from harness.options import LIMITS, RESULT, option
 
 @dataclass(frozen=True)
 class ImpactRequest:
-    """What a user asks of an impact run; `task_options` are what the task's loader takes."""
+    """What a user asks of an impact run; the `data` are those of the task."""
 
     task: str
-    task_options: Mapping[str, Any]
+    data: Path | None
     model: str = option(
         "",
         "A GGUF file, a directory of a transformers model, or the small model of the package"

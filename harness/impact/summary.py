@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median_low
 from typing import Any, Final
 
 from harness.bugs.samples import ShrunkVerdict
@@ -29,8 +28,7 @@ def summarize(run: ImpactRun) -> dict[str, Any]:
     ``false_rejections``; ``losing_items`` have one that costs a value or is a trap; ``bugs`` and
     ``departures`` make so many, by effect and id. ``removed`` is the probability that the mask
     forbade, as a mean over the tokens; ``proven_mass`` that of tokens proven to be forbidden
-    wrongly; ``losing_mass`` of those among them that cost a value. ``by_size`` has the times of
-    smaller and of larger schemas; empty where all have one size.
+    wrongly; ``losing_mass`` of those among them that cost a value.
 
     ``pairs`` are compared item by item, without those that no text which keeps their schema answers
     rightly (``unanswerable``); ``placements`` is empty for tasks that place no instruction.
@@ -87,7 +85,6 @@ def _of_engine(
         "proven_mass": _ratio(sum(one.step.probability for one in proven), tokens) or 0.0,
         "losing_mass": _ratio(sum(one.step.probability for one in losing), tokens) or 0.0,
         "cost": _cost(answers),
-        "by_size": _by_size(answers),
         "answered": outcomes.get(ANSWERED, 0),
         "share": share(answer.correct for answer in answers),
     }
@@ -119,26 +116,6 @@ def _cost(answers: Sequence[ModelAnswer]) -> dict[str, float | None]:
         "overhead": _in(0.01, _ratio(mask, model or 0)) if mask is not None else None,
         "whole": _in(0.01, _ratio(asked + compiled, total("model", "prompt"))) if masks else None,
     }
-
-
-def _by_size(answers: Sequence[ModelAnswer]) -> list[dict[str, Any]]:
-    """The times of the items whose schemas have so many bytes: the smaller ones and the larger."""
-    sizes = sorted({answer.schema_bytes for answer in answers})
-    if len(sizes) < 2:
-        return []
-    middle = min(median_low(answer.schema_bytes for answer in answers), sizes[-2])
-    parts: list[list[ModelAnswer]] = [[], []]
-    for answer in sorted(answers, key=lambda answer: answer.schema_bytes):
-        parts[answer.schema_bytes > middle].append(answer)
-    return [
-        {
-            "smallest": part[0].schema_bytes,
-            "largest": part[-1].schema_bytes,
-            "items": len(part),
-            "cost": _cost(part),
-        }
-        for part in parts
-    ]
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import load_catalogue
@@ -18,11 +19,12 @@ from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Lane, LaneSettings
+from harness.impact import bfcl, keys
 from harness.impact.answering import Answering
 from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
 from harness.impact.causes import trace
 from harness.impact.generation import Generator
-from harness.impact.items import Item, open_task, sampled
+from harness.impact.items import Item, Task, sampled
 from harness.impact.request import ImpactRequest
 from harness.impact.transformers_model import open_model
 from harness.inputs.vocabulary import Vocabulary
@@ -31,12 +33,14 @@ from harness.runs.directory import refuse_foreign
 from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
 
+TASKS: dict[str, Callable[[Any], Task]] = {"bfcl": bfcl.load, "keys": keys.load}
+
 
 def run_impact(request: ImpactRequest) -> ImpactRun:
     """Run what is asked, or go on where it was interrupted; finished items are kept."""
     refuse_foreign(request.out, IMPACT)
     specs = provide_all(parse_specs(request.engines))
-    task = open_task(request.task, request.task_options)
+    task = TASKS[request.task](request.data)
     items = sampled(task.items(), request.sample, request.seed)
     if not items:
         raise UsageError(f"task {request.task} has no items")

@@ -1,8 +1,7 @@
 """Fetch MaskBench, which the cases called ``maskbench`` are: ``python -m harness.inputs.download``.
 
 The server makes the archive on request: its bytes may change with the server's packer, and it sends
-no part of it. So what is verified is not the archive's checksum but that of the files in it, and a
-transfer that breaks off begins anew.
+no part of it. So what is verified is not the archive's checksum but that of the files in it.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import http.client
 import sys
 import tempfile
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +21,6 @@ from harness.directories import fetched_path
 from harness.errors import InputError, MaskcourtError, UsageError
 from harness.inputs.case_maskbench import data_sha256
 
-ATTEMPTS: Final = 3
 TIMEOUT_S: Final = 60.0
 
 _COMMIT: Final = "ba103c73756198dd9b149ddc7db7867da7a077f6"
@@ -37,7 +34,11 @@ def fetch(url: str, target: Path, verify: Callable[[Path], None]) -> None:
     """Download `url` to `target`, which appears only when `verify` raises no `InputError` of it."""
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"cannot download {url}", "give an http or https address")
-    content = _received(url)
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - http
+            content = response.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise InputError(f"downloading {url} failed: {error}", "try again") from error
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as directory:
@@ -47,19 +48,6 @@ def fetch(url: str, target: Path, verify: Callable[[Path], None]) -> None:
             part.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error}") from error
-
-
-def _received(url: str) -> bytes:
-    for left in reversed(range(ATTEMPTS)):
-        try:
-            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - http
-                content: bytes = response.read()
-                return content
-        except (OSError, http.client.HTTPException) as error:
-            refused = isinstance(error, urllib.error.HTTPError) and error.code < 500
-            if refused or not left:
-                raise InputError(f"downloading {url} failed: {error}", "try again") from error
-    raise AssertionError("the last attempt returns or raises")
 
 
 def _check_data(path: Path) -> None:

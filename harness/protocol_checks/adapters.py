@@ -133,7 +133,7 @@ Check = Callable[[EngineHost], str]
 def _texts(schema: str, host: EngineHost) -> str:
     """Hold the adapter to all rules along texts of a schema."""
     texts = TEXTS[schema]
-    about = host.begin(schema, [(text.encode(), {}) for text in texts], schema, adapter=True)
+    about = host.begin(schema, list(map(str.encode, texts)), schema, adapter=True)
     if not about["finished"]:
         raise NotBegun("it allows none of the texts to its end")
     for rule in RULES:

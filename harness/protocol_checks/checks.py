@@ -49,9 +49,6 @@ REFUSES = "it refuses the schema: "
 _ROOM = 1 << 20
 """Bytes of a bookmark."""
 
-Reference = tuple[bytes, Mapping[int, int]]
-"""A text, and the token with which a model would go on, by offset."""
-
 
 class Bookmark:
     """The trial that a process is at, in a file's memory, which outlives the process.
@@ -105,7 +102,7 @@ class CheckService:
         return {"words": check_bytes(self._engine, self._vocabulary)}
 
     def _case(
-        self, schema: str, references: Sequence[Any], key: str, how: Any, *, adapter: bool = False
+        self, schema: str, references: Sequence[str], key: str, how: Any, *, adapter: bool = False
     ) -> dict[str, Any]:
         """Compile a schema for the adapter and for the library, and find the routes."""
         engine, vocabulary = self._engine, self._vocabulary
@@ -119,10 +116,7 @@ class CheckService:
         except Refused as refusal:
             return {"refused": str(refusal)[:2000]}
         self._how = Thoroughness(**how)
-        texts = [
-            (text.encode("latin-1"), {int(offset): token for offset, token in tokens.items()})
-            for text, tokens in references
-        ]
+        texts = [text.encode("latin-1") for text in references]
         self._routes = routes_of(start, vocabulary, texts, self._how, key)
         self._subject = Subject(library, vocabulary, self._bookmark.put)
         finished = sum(way[-1:] == (vocabulary.eos,) for way in self._routes)
@@ -215,7 +209,7 @@ class EngineHost:
     def begin(
         self,
         schema: str,
-        references: Sequence[Reference] = (),
+        references: Sequence[bytes] = (),
         key: str = "",
         *,
         adapter: bool = False,
@@ -226,7 +220,7 @@ class EngineHost:
         An `adapter` is asked itself; `limits` change the settings' `Thoroughness`.
         """
         how = replace(self._settings.how, **(_SLOW if self.spec.slow_masks else {}), **limits)
-        texts = [(text.decode("latin-1"), tokens) for text, tokens in references]
+        texts = [text.decode("latin-1") for text in references]
         request = {"schema": schema, "references": texts, "key": key, "adapter": adapter}
         return self._begin({**request, "how": asdict(how)})
 
@@ -313,16 +307,12 @@ def hosted(spec: EngineSpec, settings: Settings) -> Iterator[EngineHost]:
 
 
 def run_checks(spec: EngineSpec, cases: Iterable[Case], settings: Settings) -> Iterator[CaseResult]:
-    from harness.inputs.canonical_tokens import Canonical  # not there in hosts' interpreters
-
-    canonical = Canonical.of(settings.vocabulary)
     with hosted(spec, settings) as host:
         for case in cases:
             rules: dict[str, RuleResult] = {}
             about: Mapping[str, Any] = {"documented": {}, "by_adapter": False}
             reason = ""
-            texts = [one.text for one in case.valid[:REFERENCES]]
-            references = [(text, canonical.starts(text) if canonical else {}) for text in texts]
+            references = [one.text for one in case.valid[:REFERENCES]]
             try:
                 about = host.begin(case.schema, references, case.id)
                 for rule in RULES:

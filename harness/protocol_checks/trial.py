@@ -381,23 +381,20 @@ class Thoroughness:
 def routes_of(
     start: Matcher,
     vocabulary: Vocabulary,
-    references: Sequence[tuple[bytes, Mapping[int, int]]],
+    references: Sequence[bytes],
     how: Thoroughness,
     key: str,
 ) -> list[Tokens]:
     """The routes of a case: along each reference as far as it is allowed, then the samples.
 
-    A reference is a text, and the token with which a model would go on, by offset. A way that comes
-    to the end has an end of sequence as its last token. `start` stays where it is.
+    A way that comes to the end has an end of sequence as its last token. `start` stays where it is.
     """
 
-    def usual(text: bytes, own: Mapping[int, int], offset: int) -> Sequence[int]:
-        first = [own[offset]] if offset in own else []
-        return (*first, *vocabulary.starts(text, offset)[::-1])
+    def longest_first(text: bytes, offset: int) -> Sequence[int]:
+        return vocabulary.starts(text, offset)[::-1]
 
     routes = [
-        along(start.clone(), vocabulary, text, partial(usual, text, own))
-        for text, own in references
+        along(start.clone(), vocabulary, text, partial(longest_first, text)) for text in references
     ]
     if how.samples:
         writer = TextWriter(vocabulary, Preferences.of(vocabulary))

@@ -9,11 +9,10 @@ from click.testing import CliRunner
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.samples import ShrunkVerdict
 from harness.cli.main import cli
-from harness.errors import UsageError
 from harness.impact import work
 from harness.impact.answers import Cost, ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.causes import read_causes, trace
-from harness.impact.items import open_task, sampled
+from harness.impact.items import sampled
 from harness.impact.summary import summarize
 from tests.impact.scripted import ScriptedModel, Wants, answering, item
 from tests.miniatures import ForbidsOne
@@ -71,7 +70,6 @@ def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
     assert engine["false_rejections"] == {"not traced": 2}
     assert 0.9 / 4 < engine["proven_mass"] < engine["removed"]
     assert engine["losing_mass"] == engine["proven_mass"]
-    assert [one["by_size"] for one in (alone, engine)] == [[], []]
 
 
 def test_steps_of_one_cause_are_shrunk_once_and_kept(run):
@@ -127,21 +125,6 @@ def test_times_are_means_over_tokens(empty):
     assert found == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "halves"),
-    [([10, 20, 30, 40], [(10, 20, 2), (30, 40, 2)]), ([10, 30, 30], [(10, 10, 1), (30, 30, 2)])],
-)
-def test_times_of_small_and_of_large_schemas_stand_apart(empty, sizes, halves):
-    for number, size in enumerate(sizes):
-        cost = Cost(mask=(size * 1_000_000,), model=(1_000_000,), texts=(1,))
-        empty.append(
-            ModelAnswer(f"{number}", "", "", "ForbidsOne", "answered", cost=cost, schema_bytes=size)
-        )
-    found = summarize(empty)["engines"]["ForbidsOne"]["by_size"]
-    assert [(one["smallest"], one["largest"], one["items"]) for one in found] == halves
-    assert found[0]["cost"]["mask"] < found[1]["cost"]["mask"]
-
-
 def test_the_command_shows_it(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     as_table = CliRunner().invoke(cli, ["impact", "show", str(run.path)], catch_exceptions=False)
@@ -193,17 +176,10 @@ def test_a_sample_takes_whole_groups_and_is_the_same_again():
     assert len(sampled([item({}, name=str(n)) for n in range(9)], 4, 0)) == 4
 
 
-def test_a_task_that_is_not_there_is_told_of():
-    with pytest.raises(UsageError, match="no task 'bfc'"):
-        open_task("bfc", {})
-    with pytest.raises(UsageError, match="cannot be loaded"):
-        open_task("tests.impact.scripted:nothing", {})
-
-
 FUSSY = "tests.planted:Fussy"
 
 
-def load():
+def load(_):
     """A task of one item; `Fussy` forbids its answer."""
     items = {"type": "integer"}
     schema = {"type": "array", "items": items, "minItems": 1, "maxItems": 1}
@@ -215,7 +191,8 @@ def load():
 def test_a_run_is_answered_traced_and_gone_on_with(tmp_path, monkeypatch):
     model = ScriptedModel("[0]", second={"[": "1", "[1": "]"})
     monkeypatch.setattr(work, "open_model", lambda *_: model)
-    request = work.ImpactRequest(f"{__name__}:load", {}, "any", [FUSSY], tmp_path / "run")
+    monkeypatch.setitem(work.TASKS, "wants", load)
+    request = work.ImpactRequest("wants", None, "any", [FUSSY], tmp_path / "run")
     run = work.run_impact(request)
     alone, engine = summarize(run)["engines"].values()
     assert (alone["correct"], engine["correct"], engine["parsed"]) == (1, 0, 1)

@@ -115,9 +115,12 @@ def load():
 def test_the_small_model_answers_under_an_engine(tmp_path):
     (tmp_path / "yes_task.py").write_text(TASK)
     command = (
-        "from harness.impact.work import *; from harness.impact.summary import summarize; import json;"
+        "import json, yes_task; from pathlib import Path;"
+        "from harness.impact.generation import Generation; from harness.impact.work import *;"
+        "from harness.impact.summary import summarize;"
+        "TASKS['yes'] = lambda _: yes_task.load();"
         "how = Generation(max_tokens=24);"
-        f"run = run_impact(ImpactRequest('yes_task:load', {{}}, 'smollm2', ['xgrammar'],"
+        f"run = run_impact(ImpactRequest('yes', None, 'smollm2', ['xgrammar'],"
         f" Path({str(tmp_path / 'run')!r}), how=how, bugs=0));"
         "print(json.dumps(summarize(run)))"
     )

@@ -50,7 +50,7 @@ def opened(vocabulary_file, tmp_path):
 
 
 def begin(service, schema=SCHEMA):
-    return asked(service, "case", schema=schema, references=[["12", {}]], how={}, key="key")
+    return asked(service, "case", schema=schema, references=["12"], how={}, key="key")
 
 
 def test_an_engine_is_held_to_a_rule_along_references_and_samples(opened):
