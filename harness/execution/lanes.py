@@ -11,11 +11,10 @@ import errno
 import os
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,17 +31,11 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.printable import printable
 from harness.protocol_checks.smoke import CANNOT_DRIVE
 from harness.runs.directory import RunDirectory
-from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, is_mislabelled, named_engines
+from harness.runs.tables import VERDICT_TABLES, Rows, is_mislabelled, named_engines
 from harness.validators.judge import Judge
-from harness.verdict_kinds import COSTLY, INVALID_VALUE, LOST_VALUE, RARE, TRAP, WALK
+from harness.verdict_kinds import COSTLY, INVALID_VALUE, LOST_VALUE, RARE, TRAP
 from harness.workers.hosts import wait
 from harness.workers.outcomes import Crashed, Failure
-
-WIDTH = 80
-"""Of lines that are told."""
-_MOST = 120
-"""Bytes of a text that are shown before the error, and after it."""
-_LOOKED_AT = 5000
 
 _WORDS = {
     INVALID_VALUE: "lets an invalid value through",
@@ -61,100 +54,44 @@ class CaseNews:
     judged: tuple[str, ...] = ()
     effects: Mapping[str, Collection[str]] = field(default_factory=dict)
     """What is proven of each engine by everyday values: leaks, losses and traps."""
-    example: Sequence[str] = ()
-    """One proof in lines to read; none where there is none, or none was wanted."""
+    example: str = ""
+    """The worst of these in words; empty where there is none."""
 
 
-def case_news(
-    rows: Rows,
-    engines: Mapping[str, Mapping[str, Any]],
-    vocabulary: Vocabulary,
-    *,
-    with_example: bool,
-) -> CaseNews:
-    """What all rows of one case say; `engines` as the run's identity describes them."""
-    effects: dict[str, set[str]] = {}
-    proofs: list[dict[str, Any]] = []
-    for evidence, name in VERDICT_TABLES.items():
+def case_news(rows: Rows, engines: Mapping[str, EngineMetadata]) -> CaseNews:
+    """What all rows of one case say."""
+    proofs: set[tuple[str, ...]] = set()
+    for name in VERDICT_TABLES.values():
         if rows.count(name):
             table = rows.table(name)
             costly = pc.is_in(table["effect"].cast(pa.string()), pa.array(COSTLY))
             everyday = pc.not_equal(table["shown_by"].cast(pa.string()), RARE)
             table = table.filter(pc.and_(costly, everyday))
-            pairs = (table[column].to_pylist() for column in ("engine", "effect"))
-            for engine, effect in set(zip(*pairs, strict=True)):
-                effects.setdefault(engine, set()).add(effect)
-            some = table.slice(0, _LOOKED_AT) if with_example else table.slice(0, 0)
-            proofs += [{**row, "evidence": evidence} for row in some.to_pylist()]
+            columns = ("effect", "engine", "keyword", "schema_pointer")
+            proofs.update(zip(*(table[one].to_pylist() for one in columns), strict=True))
+    effects: dict[str, set[str]] = {}
+    for effect, engine, *_ in proofs:
+        effects.setdefault(engine, set()).add(effect)
     stages = rows.lists("engines")
     compiled = zip(stages["engine"], stages["stage"], stages["outcome"], strict=True)
     return CaseNews(
         {engine: outcome for engine, stage, outcome in compiled if stage == "compile"},
         tuple(named_engines(rows.lists("cases")["judged"][0], engines)),
         effects,
-        list(_in_words(rows, proofs, engines, vocabulary)) if proofs else (),
+        _in_words(rows.lists("cases")["case"][0], proofs, engines) if proofs else "",
     )
 
 
 def _in_words(
-    rows: Rows,
-    proofs: Sequence[Mapping[str, Any]],
-    engines: Mapping[str, Mapping[str, Any]],
-    vocabulary: Vocabulary,
-) -> Iterator[str]:
-    """The worst of some proofs, of these the one that is shortest to read."""
-    texts = _texts(rows, proofs, vocabulary)
-    worst = min((one["effect"] for one in proofs), key=COSTLY.index)
-    number = min(
-        (number for number, one in enumerate(proofs) if one["effect"] == worst),
-        key=lambda number: sum(map(len, texts[number])),
+    case: str, proofs: Collection[tuple[str, ...]], engines: Mapping[str, EngineMetadata]
+) -> str:
+    """The worst of some proofs."""
+    effect, engine, keyword, pointer = min(
+        proofs, key=lambda one: (COSTLY.index(one[0]), *map(str, one[1:]))
     )
-    row, (before, after) = proofs[number], texts[number]
-    version = engines.get(row["engine"], {}).get("version", "")
-    yield f"{with_version(row['engine'], version)} {_WORDS[worst]}"
-    where = f"{row['keyword']} at {row['schema_pointer'] or 'the root'}" if row["keyword"] else ""
-    yield printable("  case " + ", ".join(filter(None, (row["case"], where))))
-    text = printable(f"{_decoded(before[-_MOST:])}»{_decoded(after[:_MOST])}")
-    for start in range(0, len(text), WIDTH - 4):
-        yield f"    {text[start : start + WIDTH - 4]}"
-    if worst == INVALID_VALUE:
-        yield "  The engine allows this text to its end; the error comes after »."
-        yield f"  jsonschema and jsonschema-rs both call it invalid ({row['keyword']})."
-        return
-    more = ", after what it allowed; from the start it takes one" if worst == TRAP else ""
-    yield f"  The engine takes none of {row['spellings_asked']} spellings of this value{more}."
-    yield "  jsonschema and jsonschema-rs both call it valid."
-
-
-def _texts(
-    rows: Rows, proofs: Sequence[Mapping[str, Any]], vocabulary: Vocabulary
-) -> list[tuple[bytes, bytes]]:
-    """The text of each proof, cut where the error is."""
-    completions, positions = rows.lists("completions"), rows.lists("positions")
-    tails = dict(zip(completions["completion"], completions["text"], strict=True))
-    places = zip(positions["walk"], positions["position"], strict=True)
-    offsets = dict(zip(places, positions["offset"], strict=True))
-    whole = {}
-    for evidence, name in TEXT_TABLES.items():
-        columns = rows.lists(name)
-        whole[evidence] = dict(zip(columns[evidence], columns["text"], strict=True))
-    (references,) = rows.lists("cases")["references"]
-    cut: list[tuple[bytes, bytes]] = []
-    for row in proofs:
-        evidence = row["evidence"]
-        if evidence == WALK:
-            written = references[row["walk"]][: offsets[row["walk"], row["position"]]]
-            ends = row["token"] in (-1, *vocabulary.eos_ids)
-            token = b"" if ends else vocabulary.tokens[row["token"]]
-            cut.append((written, token + tails.get(row["completion"], b"")))
-        else:
-            text, at = whole[evidence][row[evidence]], max(row["offset"], 0)
-            cut.append((text[:at], text[at:]))
-    return cut
-
-
-def _decoded(raw: bytes) -> str:
-    return raw.decode("utf-8", "backslashreplace")
+    where = f", {keyword} at {pointer or 'the root'}" if keyword else ""
+    version = engines[engine].version if engine in engines else ""
+    return printable(f"{with_version(engine, version)} {_WORDS[effect]}: case {case}{where}")
 
 
 GIB = 1 << 30
@@ -223,7 +160,6 @@ class Lane:
             self.runners.append(run)
         self.begun: dict[CaseRun, Job] = {}
         self._looked = 0.0
-        self._told = False
         self._engines: Engines = {}
 
     @property
@@ -268,7 +204,9 @@ class Lane:
         run.write_case(ordinal, rows)
         cases = rows.lists("cases")
         figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-        return CaseDone(ordinal, case.id, *figures, self._news(rows), _remark(case, rows))
+        return CaseDone(
+            ordinal, case.id, *figures, case_news(rows, self._engines), _remark(case, rows)
+        )
 
     def _look_after(self) -> None:
         """Go on with compilations, and watch their limits, while another case is at work."""
@@ -297,13 +235,6 @@ class Lane:
             for index, answer in self.panel.check().items()
         }
         return self._engines
-
-    def _news(self, rows: Rows) -> CaseNews:
-        """What the rows of a case add to the standing; a bug is put in words once per lane."""
-        engines = {name: asdict(one) for name, one in self._engines.items()}
-        news = case_news(rows, engines, self.vocabulary, with_example=not self._told)
-        self._told = self._told or bool(news.example)
-        return news
 
     def close(self) -> None:
         for runner in self.runners:

@@ -14,13 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.engines.specs import with_version
-from harness.execution.lanes import WIDTH, CaseDone
+from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
 from harness.printable import printable
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, TRAP
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
+
+_WIDTH = 80
+"""Of lines that are told."""
 
 STANDING_EVERY = 30.0
 """Seconds between two standings in plain lines."""
@@ -89,10 +92,8 @@ class RunProgress(LiveLine):
             self.say(printable(case.remark))
         if case.news.example and not self._shown:
             self._shown = True
-            first, *others = case.news.example
-            self.say(f"first proven error, after {time.monotonic() - self._began:.0f} s: {first}")
-            for line in others:
-                self.say(line)
+            after = f"after {time.monotonic() - self._began:.0f} s"
+            self._wrapped(f"first proven error, {after}: {case.news.example}")
         self._show(at_once=self.done == self.total)
 
     def running(self, case: str, seconds: float) -> None:
@@ -126,7 +127,7 @@ class RunProgress(LiveLine):
                     self.plain(f"  {name}: compiled {_compiled(standing)}, {counts}")
 
     def _wrapped(self, line: str) -> None:
-        for one in textwrap.wrap(line, WIDTH, subsequent_indent="    "):
+        for one in textwrap.wrap(line, _WIDTH, subsequent_indent="    "):
             self.say(one)
 
     def _rate(self) -> str:

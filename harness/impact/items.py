@@ -47,7 +47,8 @@ class Score:
 class Task(Protocol):
     """A set of items with the rules by which their answers are scored."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def items(self) -> Sequence[Item]:
         """All items, in the order of the data."""

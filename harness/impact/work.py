@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import load_catalogue
@@ -33,7 +32,7 @@ from harness.runs.directory import refuse_foreign
 from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
 
-TASKS: dict[str, Callable[[Any], Task]] = {"bfcl": bfcl.load, "keys": keys.load}
+TASKS: dict[str, Callable[..., Task]] = {"bfcl": bfcl.load, "keys": keys.load}
 
 
 def run_impact(request: ImpactRequest) -> ImpactRun:
