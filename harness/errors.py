@@ -51,7 +51,10 @@ class InputError(MaskcourtError):
 
 
 class RunDirectoryError(MaskcourtError):
-    """A run directory cannot be written, belongs to another run, or is damaged."""
+    """A run directory cannot be written, belongs to another run, or is damaged.
+
+    Whatever reads or writes a run may raise it.
+    """
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

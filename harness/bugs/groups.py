@@ -88,11 +88,7 @@ class ErrorRows:
 def read_verdicts(
     run: RunDirectory, rule: Classify, vocabulary: Vocabulary, seed: int
 ) -> ErrorRows:
-    """The errors of a run, grouped; what no specification forbids is none of them.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-    """
+    """The errors of a run, grouped; what no specification forbids is none of them."""
     found = stored_run(run, rule).arrays(
         """SELECT list_position($2, evidence::VARCHAR) - 1 AS evidence, row,
             list_position($3, class::VARCHAR) - 1 AS class_, engine::BIGINT AS engine_row,

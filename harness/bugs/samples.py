@@ -130,11 +130,7 @@ class SampleFile:
         self._made = hashlib.sha256(made.encode()).hexdigest()[:16]
 
     def read(self) -> tuple[dict[str, ShrunkVerdict], int | None]:
-        """The records of this run as it is now, by verdict, and the seed of the last search.
-
-        Raises:
-            RunDirectoryError: The file cannot be read.
-        """
+        """The records of this run as it is now, by verdict, and the seed of the last search."""
         samples, seed = {}, None
         hint = "delete the file: it is made again"
         for found in self._file.records(self._record, "sample", hint):

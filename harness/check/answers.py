@@ -208,11 +208,7 @@ class Answers:
 
 
 def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
-    """What a finished run with one engine says of each of its schemas, by their names.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-    """
+    """What a finished run with one engine says of each of its schemas, by their names."""
     vocabulary = vocabulary_of(run)
     rule = functools.cache(functools.partial(classify, catalogue, vocabulary=vocabulary))
     stored = stored_run(run, rule)

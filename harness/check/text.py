@@ -210,11 +210,7 @@ class CheckOutput(LiveLine):
 
 
 def write_page(answers: Answers, out: Path) -> int:
-    """Write the page of a check to a file, whole or not at all; its size in bytes.
-
-    Raises:
-        RunDirectoryError: It cannot be written.
-    """
+    """Write the page of a check to a file, whole or not at all; its size in bytes."""
     numbered = list(enumerate(answers))
     body = filled(
         "check/page.html",

@@ -42,9 +42,6 @@ def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
     """Replay verdicts and print what comes of them; whether all agree.
 
     As JSON it is one object, written a row at a time: there may be millions.
-
-    Raises:
-        MaskcourtError: As `harness.replay.repeat.replay`.
     """
     total, done, differ = len(choice), 0, 0
     live = LiveLine("replay", total, "starting the engines", TimeRemainingColumn())

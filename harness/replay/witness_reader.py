@@ -132,11 +132,7 @@ class CaseWitnesses:
 
 
 def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iterator[CaseWitnesses]:
-    """Witnesses of the chosen verdicts, by case in the order of the run.
-
-    Raises:
-        RunDirectoryError: The tables do not fit together.
-    """
+    """Witnesses of the chosen verdicts, by case in the order of the run."""
     of_walks = ["position", "accepter", "completion", "refused_at"]
     sources = [(WALK, _of_walks(run, vocabulary), of_walks)]
     sources += [(text, _of_texts(run, text), ["consumed", "offset"]) for text in TEXT_TABLES]

@@ -78,7 +78,6 @@ def draw(
 
     Raises:
         UsageError: matplotlib is not installed.
-        RunDirectoryError: The run is damaged, or the files cannot be written.
     """
     require("matplotlib", "report", "figures")
     found, times = digest(run, rule), distributions(run)

@@ -145,7 +145,6 @@ class Run:
 
         Raises:
             UsageError: There is no such table or column, or a value cannot be in the column.
-            RunDirectoryError: The run is damaged.
         """
         tables: list[pa.Table] = []
         for some in self._tables(table, columns, where):

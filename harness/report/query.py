@@ -57,7 +57,6 @@ def query(
 
     Raises:
         UsageError: DuckDB refuses the statement, or takes longer.
-        RunDirectoryError: A run is damaged.
     """
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     views = _Views(connection, runs, functools.cache(rule), sql)

@@ -84,11 +84,7 @@ class Digest:
 
 
 def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
-    """Everything that figures and exports of a run, finished or not, are made from.
-
-    Raises:
-        RunDirectoryError: The run is damaged.
-    """
+    """Everything that figures and exports of a run, finished or not, are made from."""
     stored = StoredRun(run, rule)
     found = summarize(stored)
     made = {name: make(found) for name, make in _OF_SUMMARY.items()}
@@ -294,11 +290,7 @@ def bug_rows(bugs: BugList | None) -> list[Row]:
 def write_tables(
     run: RunDirectory, directory: Path, kind: str = "csv", rule: Classify = by_catalogue
 ) -> list[Path]:
-    """Write the tables: as ``csv``, a file each, or as ``markdown``, all in ``tables.md``.
-
-    Raises:
-        RunDirectoryError: The run is damaged, or the files cannot be written.
-    """
+    """Write the tables: as ``csv``, a file each, or as ``markdown``, all in ``tables.md``."""
     tables = digest(run, rule).tables
     texts = {f"{name}.csv": as_csv(table) for name, table in tables.items()}
     if kind == "markdown":
@@ -307,11 +299,7 @@ def write_tables(
 
 
 def write_files(texts: Mapping[str, str], directory: Path) -> list[Path]:
-    """Write files, by name, into a directory that is made if need be.
-
-    Raises:
-        RunDirectoryError: They cannot be written.
-    """
+    """Write files, by name, into a directory that is made if need be."""
     for name, text in texts.items():
         write_whole(directory / name, text)
     return [directory / name for name in texts]

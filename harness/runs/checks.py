@@ -77,11 +77,7 @@ class Bounds:
 
 
 def check_manifest(file: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that holds what no run writes; what it lacks is missed where it is needed.
-
-    Raises:
-        RunDirectoryError: It names no engines, or one of its fields is of another type.
-    """
+    """Refuse a manifest that holds what no run writes; what it lacks is missed later."""
     if (odd := _odd(manifest, _MANIFEST)) is not None:
         _refuse(file, f"its {odd}")
     engines = manifest.get("identity", {}).get("engines")
@@ -109,22 +105,14 @@ def _odd(value: Any, wanted: Any, name: str = "content") -> str | None:
 
 
 def check_columns(file: Path, found: pa.Schema) -> None:
-    """Refuse a table that has not the columns of its name.
-
-    Raises:
-        RunDirectoryError: It has others, or of other types.
-    """
+    """Refuse a table that has not the columns of its name."""
     if not found.equals(known := SCHEMAS[file.stem]):
         odd = {(one.name, one.type) for one in found} ^ {(one.name, one.type) for one in known}
         _refuse(file, f"column {min((name for name, _ in odd), default=found.names)}")
 
 
 def check_rows(file: Path, rows: pa.Table | pa.RecordBatch, bounds: Bounds) -> None:
-    """Refuse rows in which values are missing, out of range, or name what the run has not.
-
-    Raises:
-        RunDirectoryError: There is such a value.
-    """
+    """Refuse rows in which values are missing, out of range, or name what the run has not."""
     try:
         rows.validate(full=True)  # that words and texts are UTF-8, too
     except pa.ArrowException:

@@ -92,11 +92,7 @@ class RunDirectory:
         return "tables" in self.manifest
 
     def done(self) -> set[int]:
-        """The ordinals of the cases that are there, each verified against its checksums.
-
-        Raises:
-            RunDirectoryError: A part was cut or altered.
-        """
+        """The ordinals of the cases that are there, each verified against its checksums."""
         parts = self._stored()
         for part in parts.values():
             for name in SCHEMAS:
@@ -107,9 +103,6 @@ class RunDirectory:
         """Store the rows of one case; one that is there already stays as it is.
 
         A lane may die between storing a case and saying so: then it is run again, to the same rows.
-
-        Raises:
-            RunDirectoryError: It cannot be written.
         """
         parts = self.path / PARTS
         target = parts / f"{ordinal:06d}"
@@ -161,22 +154,14 @@ class RunDirectory:
             shutil.rmtree(self.path / PARTS)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """A table, of a finished run or of the cases that are there so far, or some of its columns.
-
-        Raises:
-            RunDirectoryError: A file is missing, cut or altered.
-        """
+        """A table, of a finished run or of the cases there so far, or some of its columns."""
         names = list(SCHEMAS[name].names if columns is None else columns)
         schema = pa.schema([SCHEMAS[name].field(one) for one in names])
         batches = (batch.select(names) for batch in self.batches(name, names))
         return pa.Table.from_batches(batches, schema).unify_dictionaries()
 
     def files(self, name: str) -> list[Path]:
-        """The files of a table, verified against their checksums.
-
-        Raises:
-            RunDirectoryError: One is missing, cut or altered.
-        """
+        """The files of a table, verified against their checksums."""
         if not self.finished:
             return [_verified(part, name) for part in self._stored().values()]
         stored = self.manifest["tables"].get(name, {})
@@ -194,9 +179,6 @@ class RunDirectory:
 
         Those `wanted` or all; groups of rows without any of them are not read, and batches without
         any are left out.
-
-        Raises:
-            RunDirectoryError: A file is missing, cut or altered.
         """
         first, bounds = 0, self._bounds(table)
         for file in self.files(table):
@@ -428,11 +410,7 @@ def _within(wanted: RowNumbers, start: int, stop: int) -> RowNumbers:
 
 @contextlib.contextmanager
 def opened(file: Path, *, memory_map: bool = False) -> Iterator[pq.ParquetFile]:
-    """A table's file for reading, its columns those of its name.
-
-    Raises:
-        RunDirectoryError: They are not, or it cannot be read, now or later.
-    """
+    """A table's file for reading, its columns those of its name."""
     try:
         with pq.ParquetFile(file, memory_map=memory_map) as source:
             check_columns(file, source.schema_arrow)

@@ -107,9 +107,6 @@ def test_a_planted_wheel_fails_and_the_same_without_the_fault_passes(place, told
     assert another.returncode == 2
     assert "old holds a run with other engines" in another.stderr
 
-    refused = told("replay", "new", "--all")
-    assert refused.returncode == 2
-    assert "--trust" in refused.stderr
     Path(place, "planted", "tinyengine-1.0-py3-none-any.whl").unlink()
     replayed = told("replay", "new", "--all", "--trust")
     assert replayed.returncode == 0, replayed.stderr  # its environment is there still
@@ -121,8 +118,7 @@ def test_a_planted_wheel_fails_and_the_same_without_the_fault_passes(place, told
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("version", ["@0.9", f"@{Path('index/tinyengine-0.9-py3-none-any.whl')}"])
-def test_a_version_and_a_build_keep_the_contract(told, version):
-    done = told("engines", "verify", f"{ENGINE}{version}", "--vocabulary", "bytes")
+def test_a_version_keeps_the_contract(told):
+    done = told("engines", "verify", f"{ENGINE}@0.9", "--vocabulary", "bytes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "keeps the contract in all of" in done.stdout

@@ -71,7 +71,6 @@ def collect(
     explained, drawn by `seed`; the answers of the run `impact` stand beside the errors of masks.
 
     Raises:
-        RunDirectoryError: The run is damaged.
         UsageError: The vocabulary is not the one that the run was made with.
     """
     catalogue = catalogue or load_catalogue()

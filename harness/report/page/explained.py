@@ -37,9 +37,6 @@ def explained(
     Of a verdict ``id`` is its name for `replay`, ``group`` the number of its group, ``opinions``
     what each validator said: as it is stored, or both the same, without which there is no proof;
     None where the verdict rests on no text. Texts are as `pieces` gives them.
-
-    Raises:
-        RunDirectoryError: The tables do not fit together.
     """
     verdicts, cases = [], {}
     for case in witnesses(stored.run, sample.choice, vocabulary):
