@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import verdict_kinds as kinds
+from harness.console import say
 from harness.errors import UsageError, nearest
 from harness.options import RESULT, option
-from harness.printable import plural
+from harness.printable import markdown, plural
+from harness.render.table import Table, as_csv, as_markdown
+from harness.render.terminal import print_lines, print_table
 from harness.runs.tables import TEXT_TABLES
 
 if TYPE_CHECKING:
@@ -117,3 +120,14 @@ def _counts(engine: Mapping[str, Any], kind: str) -> list[str]:
         counts = {"token": engine["by_class"][kinds.MAIN_KINDS[kind]][kinds.BUG]}
         counts |= {what: engine[table][kind][kinds.BUG] for what, table in TEXT_TABLES.items()}
     return [plural(number, what) for what, number in counts.items() if number]
+
+
+def print_as(kind: str, table: Table, notes: Iterable[str]) -> None:
+    """Print a table with its notes as text or Markdown, or alone as CSV."""
+    if kind == "csv":
+        say(as_csv(table), end="")
+    elif kind == "markdown":
+        say("\n".join([as_markdown(table), *(f"- {markdown(line)}" for line in notes)]))
+    else:
+        print_table(table)
+        print_lines(notes)

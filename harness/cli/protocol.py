@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.cli.common import Json
+from harness.cli.common import Json, print_as
 from harness.cli.options import command
 from harness.console import print_json, say, tell
 from harness.engines.environments import is_at_hand, provide, provide_all
@@ -19,7 +19,7 @@ from harness.inputs.case_selection import open_cases, select
 from harness.inputs.vocabulary_names import vocabulary_names
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.options import option
-from harness.printable import markdown, one_line
+from harness.printable import one_line
 from harness.protocol_checks.checks import CaseResult, EngineHost, Settings, hosted, run_checks
 from harness.protocol_checks.results import (
     ResultsHead,
@@ -32,8 +32,7 @@ from harness.protocol_checks.results import (
 )
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.trial import Thoroughness
-from harness.render.table import as_markdown
-from harness.render.terminal import print_lines, print_table
+from harness.render.terminal import print_lines
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
     if json.as_json:
         print_json(summary.as_json())
     else:
-        _print(head, summary, as_text=asked.kind == "text")
+        _print(head, summary, asked.kind)
     if asked.fail_on_violation and summary.violated:
         sys.exit(1)
 
@@ -108,14 +107,9 @@ def _check(asked: ProtocolRequest) -> tuple[ResultsHead, list[CaseResult]]:
     return head, results
 
 
-def _print(head: ResultsHead, summary: Summary, *, as_text: bool) -> None:
-    witnesses = lines_of_witnesses(summary)
-    if not as_text:
-        listed = [f"- {markdown(line)}" for line in witnesses]
-        say("\n".join([as_markdown(matrix(head, summary)), *listed]))
-    else:
-        print_table(matrix(head, summary))
-        print_lines(witnesses)
+def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
+    print_as(kind, matrix(head, summary), lines_of_witnesses(summary))
+    if kind == "text":
         broken = dict.fromkeys(count.rule for count, *_ in summary.witnesses())
         print_lines(f"`{rule}`: {RULES[rule].says}" for rule in broken)
         for engine, about in summary.engines.items():

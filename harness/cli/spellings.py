@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from harness.cli.common import Json
+from harness.cli.common import Json, print_as
 from harness.cli.options import command
-from harness.console import print_json, say
+from harness.console import print_json
 from harness.engines.panel import Limits, limit_option
 from harness.engines.specs import DEFAULT
 from harness.options import option
-
-if TYPE_CHECKING:
-    from harness.spelling_profile.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -63,22 +59,7 @@ def spellings(request: SpellingsRequest, json: Json) -> None:
         printing.store(profile, run)
     if request.write is not None:
         write_files(printing.files(profile), request.write)
-    _print(profile, "json" if json.as_json else request.kind)
-
-
-def _print(profile: Profile, kind: str) -> None:
-    from harness.printable import markdown
-    from harness.render.table import as_csv, as_markdown
-    from harness.render.terminal import print_lines, print_table
-    from harness.spelling_profile.printing import as_table, lines
-
-    if kind == "json":
+    if json.as_json:
         print_json(profile.as_json())
-    elif kind == "csv":
-        say(as_csv(as_table(profile)), end="")
-    elif kind == "markdown":
-        listed = [f"- {markdown(line)}" for line in lines(profile)]
-        say("\n".join([as_markdown(as_table(profile)), *listed]))
     else:
-        print_table(as_table(profile))
-        print_lines(lines(profile))
+        print_as(request.kind, printing.as_table(profile), printing.lines(profile))

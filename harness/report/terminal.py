@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from harness.analysis.tally import is_tested
-from harness.bugs.listing import Bug, BugList
+from harness.bugs.listing import BugList
 from harness.printable import plural, printable
 from harness.render.table import Column, Table, plain
 from harness.render.terminal import cut, print_lines, print_table
@@ -83,14 +83,13 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
     Of an engine without any it is said where verdicts are not shrunk yet: they may be its own.
     """
     mine = bugs.of(engine)
-    lines = [_line(one) for one in mine[:most]]
+    lines = [
+        cut(f"  {one.cases:>4,} {one.severity:<5} {one.id} {printable(one.title, '')}")
+        for one in mine[:most]
+    ]
     if more := len(mine) - len(lines):
         lines.append(f"  and {more:,} more")
     return lines or ["  none yet"] * bool(bugs.pending)
-
-
-def _line(one: Bug) -> str:
-    return cut(f"  {one.cases:>4,} {one.severity:<5} {one.id} {printable(one.title, '')}")
 
 
 def explained(bugs: BugList) -> str:

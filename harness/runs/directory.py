@@ -180,7 +180,7 @@ class RunDirectory:
         Those `wanted` or all; groups of rows without any of them are not read, and batches without
         any are left out.
         """
-        first, bounds = 0, self._bounds(table)
+        first, bounds = 0, Bounds.of(self.manifest, None if table == "cases" else self.order)
         for file in self.files(table):
             with opened(file, memory_map=True) as source:
                 for batch in _of_file(source, columns, wanted, first):
@@ -195,10 +195,6 @@ class RunDirectory:
             cases = self.table("cases", ["case"])["case"].to_pylist()
             self._order = {case: place for place, case in enumerate(cases)}
         return self._order
-
-    def _bounds(self, name: str) -> Bounds:
-        """What holds of the values of a table."""
-        return Bounds.of(self.manifest, None if name == "cases" else self.order)
 
     def _stored(self) -> dict[int, Path]:
         """The directories of the cases that are there, by ordinal, ascending.

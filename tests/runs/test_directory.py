@@ -180,9 +180,9 @@ class TestFinishing:
         expected = [f"case {a} {b}" for a in range(5) for b in range(a)]
         assert run.table("engines")["message"].to_pylist() == expected
 
-    @pytest.mark.parametrize("step", range(1, 10))
+    @pytest.mark.parametrize("step", [1, 5, 9])
     def test_that_is_interrupted_anywhere_can_be_done_again(self, begun, monkeypatch, step):
-        """Every rename is one step: eight tables, the manifest."""
+        """Every rename is one step: the tables, the manifest."""
         run = full(begun)
         honest, count = Path.rename, [0]
 
@@ -337,10 +337,6 @@ class TestIdentity:
     def test_what_json_cannot_tell_apart_is_the_same(self, begun):
         begun({"engines": {}, "ids": (1, 2)})
         assert begun({"engines": {}, "ids": [1, 2]}).manifest["identity"]["ids"] == [1, 2]
-
-    def test_long_identities_are_shown_in_short(self, begun):
-        begun({"engines": {}, "ids": "x" * 10_000})
-        assert len(refused(lambda: begun({"engines": {}, "ids": "y" * 10_000}))) < 800
 
 
 class TestPaths:
