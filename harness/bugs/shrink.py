@@ -21,7 +21,7 @@ from harness.bugs.trial import KINDS, Symptom, Trial
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import NO_END, Witness
+from harness.replay.witness import Witness
 from harness.replay.witness_reader import spelled
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
@@ -189,7 +189,7 @@ class Shrinker:
         """
         effect = witness.effect
         sample = ShrunkVerdict(witness.name, witness.case, witness.keyword, effect=effect)
-        if witness.kind not in KINDS or witness.reason == NO_END:
+        if witness.kind not in KINDS:
             return replace(sample, reason="such errors need a search to be shown")
         whole = self._case(witness, schema)
         reason = "the error does not show with bytes and the token alone"

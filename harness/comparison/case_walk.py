@@ -227,10 +227,9 @@ class CaseWalk:
         if disputes:
             with run.notes.cost("resolve"):
                 self._resolve(resolution, resolver)
-        with run.notes.cost("probe"):
-            if probe:
+        if probe:
+            with run.notes.cost("probe"):
                 run.probes.unbounded_repetition(resolution, state, probe)
-            run.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
         charged = self._charge(position, dict(enumerate(disputes)), resolution.findings, place)
         failures = {**resolution.failures, **charged}

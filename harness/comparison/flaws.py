@@ -3,8 +3,7 @@
 - ``never_stops``: the end of generation is forbidden after a complete valid value. Where another
   engine allows it that is a dispute; where all forbid it the reference itself is the witness.
 - ``stops_too_early``: the end is allowed before a complete value.
-- ``dead_end``: a mask is empty though the end is not allowed; or no completion exists within the
-  limit where another engine has a valid one.
+- ``dead_end``: a mask is empty though the end is not allowed.
 - ``mask_consume_mismatch``: what the mask says of a token and what consuming it says differ.
 - ``unbounded_repetition``: the same white space or digit may follow itself up to the limit.
   RFC 8259 lets both be as long as one likes, but a model that falls into it never ends.
@@ -15,23 +14,15 @@ per case and engine, all chosen by the walk alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-import numpy as np
-
-from harness.comparison.findings import Flaw, Status, flawed
-from harness.comparison.position_resolution import Columns, PositionResolution
+from harness.comparison.findings import Flaw
+from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.walk import Position
 from harness.completion.rollout import LIMIT
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import allows
-
-MAX_SEARCHED = 4
-"""Tokens per case and engine whose completions are looked for though another engine has one."""
-
-BUDGET = 3 * LIMIT
-"""Masks looked at before it stays open whether a token has a completion."""
 
 
 def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list[Flaw]:
@@ -65,7 +56,6 @@ class Probes:
         }
         self._asked: set[tuple[int, Mode]] = set()
         self._found: set[tuple[int, str]] = set()
-        self._searched: dict[int, int] = {}
 
     def due(self, state: State, engines: Sequence[int]) -> list[int]:
         """The engines to probe after a text in `state`."""
@@ -99,52 +89,6 @@ class Probes:
                     )
                     self._found.add((resolution.findings.engines[row], sort))
                     break
-
-    def dead_ends(self, resolution: PositionResolution) -> None:
-        """Look at a few tokens that one engine completes validly and another never did.
-
-        Not of engines with slow masks: a search takes hundreds of them.
-        """
-        findings = resolution.findings
-        never = findings.accepts & (findings.status == Status.NOT_ASKED)
-        never &= (
-            resolution.cleared[None, :]
-            & ~findings.ends[None, :]
-            & resolution.alive[:, None]
-            & ~resolution.slow[:, None]
-        )
-        never &= ~flawed(findings)
-        columns = {}
-        for row, engine in enumerate(findings.engines):
-            left = MAX_SEARCHED - self._searched.get(engine, 0)
-            chosen = np.flatnonzero(never[row] & (resolution.tries[row] == 0))[: min(left, 1)]
-            if len(chosen):
-                self._searched[engine] = self._searched.get(engine, 0) + len(chosen)
-                columns[row] = chosen
-        if columns:
-            _search(resolution, columns)
-
-
-def _search(resolution: PositionResolution, columns: Mapping[int, Columns]) -> None:
-    """Look for dead ends after tokens that another engine completes validly.
-
-    Roll-outs find empty masks; where one merely takes too long, everything that the masks allow
-    is looked through, if it is little.
-    """
-    _, ended = resolution.roll_out(columns, LIMIT)
-    open_: dict[int, list[int]] = {}
-    for (row, column), status in ended.items():
-        if status == Status.TOO_LONG:
-            open_.setdefault(row, []).append(column)
-    findings = resolution.findings
-    for row, closed in resolution.exhaust(open_, LIMIT, BUDGET).items():
-        for column in closed:
-            accepter = int(np.flatnonzero(findings.status[:, column] == Status.VALID)[0])
-            number = int(findings.completion[accepter, column])
-            token = int(findings.tokens[column])
-            findings.flaws.append(
-                Flaw(row, token, "dead_end", number, "no_end_within_limit", accepter)
-            )
 
 
 def _sort_of(state: State) -> str:

@@ -37,7 +37,6 @@ from harness.engines.requests import (
     NO_CONTINUATION,
     TOKEN_REFUSED,
     Confirm,
-    Exhaust,
     FindRefused,
     Lengthen,
     PositionRequest,
@@ -259,18 +258,6 @@ class PositionResolution:
             Attempts(row, np.array([*some], np.int64), np.array([*some.values()], np.int32))
             for row, some in sorted(numbers.items())
         ], ended
-
-    def exhaust(
-        self, columns: Mapping[int, Sequence[int]], limit: int, budget: int
-    ) -> dict[int, list[int]]:
-        """The columns after whose tokens no completion exists."""
-        asks = {
-            row: Exhaust(self.findings.tokens[some], limit, budget, at=self.position.number)
-            for row, some in columns.items()
-            if self.alive[row]
-        }
-        answers = self._ask(asks)
-        return {row: np.array(columns[row])[one.values].tolist() for row, one in answers.items()}
 
     def lengthen(
         self, rows: Iterable[int], tokens: Sequence[int], limit: int

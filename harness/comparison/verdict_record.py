@@ -159,8 +159,7 @@ class VerdictNotes:
                 return Rejected(engine, text(at), position.consumed, len(position.text), fault)
             token = int(tokens[at])
             size = len(position.text) + len(self._vocabulary.tokens[token])
-            whole = b"" if accepter[at] in (-1, found.row[at]) else text(at)
-            return Rejected(engine, whole, (*position.consumed, token), size, fault)
+            return Rejected(engine, b"", (*position.consumed, token), size, fault)
 
         names = ["", *map(self._name, findings.engines)]
         self.rows.extend(

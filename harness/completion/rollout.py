@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Mask, Matcher, allows, nth_token, set_bits, token_ids
+from harness.protocol import Mask, Matcher, nth_token, set_bits
 
 LIMIT = 500
 """A roll-out of more tokens than this proves nothing (the limit of the original study)."""
@@ -100,33 +100,6 @@ def roll_out(
         if token in eos_ids:
             return Rollout("complete", tuple(taken))
     return Rollout("too_long", tuple(taken[:limit]))
-
-
-def exhausted(
-    matcher: Matcher, eos_ids: Sequence[int], size: int, *, limit: int, budget: int
-) -> bool:
-    """Whether no way of at most `limit` tokens leads from `matcher` to the end of generation.
-
-    Every way that the masks leave open is gone, depth first. False where the end is found, where
-    a mask is lied about, or where more than `budget` masks would have to be looked at.
-    """
-    mask = np.zeros((size + 31) // 32, dtype=np.uint32)
-    open_ = [(matcher, 0)]
-    for _ in range(budget):
-        here, depth = open_.pop()
-        here.mask(mask)
-        allowed = token_ids(mask, size)
-        if len(allowed) + len(open_) > budget or any(allows(mask, eos) for eos in eos_ids):
-            return False
-        if depth < limit:
-            for token in allowed.tolist():
-                further = here.clone()
-                if not further.consume(token):
-                    return False
-                open_.append((further, depth + 1))
-        if not open_:
-            return True
-    return False
 
 
 def keyed_index(key: str, count: int) -> int:

@@ -218,17 +218,6 @@ class Confirm(TokensRequest[Confirmed]):
 
 
 @dataclass(frozen=True)
-class Exhaust(TokensRequest[Each]):
-    """Whether everything that the masks allow after each token is known to miss the end (bool).
-
-    Completions have at most `limit` tokens; after `budget` masks for a token nothing is known.
-    """
-
-    limit: int
-    budget: int
-
-
-@dataclass(frozen=True)
 class AskAgain(TokensRequest[Done]):
     """Look whether the mask still allows of tokens what it did on the walk; shape ``(n,)``."""
 

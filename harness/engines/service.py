@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import harness.protocol
-from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, exhausted, roll_out
+from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, roll_out
 from harness.completion.text_writer import TextWriter
 from harness.engines import requests
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Done
@@ -242,15 +242,6 @@ class EngineService:
                     self.examiner.hold(trial, [tokens[count]], [False])
                 consumes[index] = taken and trial.consume(tokens[count])
         return requests.Confirmed(reached, consumes)
-
-    def exhaust(self, asked: requests.Exhaust) -> requests.Each:
-        eos, size = self.vocabulary.eos_ids, self.vocabulary.size
-        closed = [
-            trial is not None
-            and exhausted(trial, eos, size, limit=asked.limit, budget=asked.budget)
-            for trial in map(self._after, asked.tokens.tolist())
-        ]
-        return requests.Each(np.array(closed, dtype=np.bool_))
 
     def ask_again(self, asked: requests.AskAgain) -> Done:
         assert self.here is not None

@@ -12,18 +12,15 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from harness.comparison.case_run import CaseRun, Rules
-from harness.comparison.flaws import BUDGET
 from harness.completion.rollout import LIMIT
-from harness.engines.requests import EngineMetadata, Exhaust, Goto, Probe
+from harness.engines.requests import EngineMetadata, Probe
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
 from harness.printable import escaped
 from harness.protocol import EngineInfo
-from harness.replay.witness import NO_END, Witness
+from harness.replay.witness import Witness
 from harness.replay.witness_reader import CaseWitnesses, Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_of
@@ -226,9 +223,7 @@ class _Repetition:
             _require(reached.taken or not reached.forbidden, agree)
         else:
             reached = self._followed(whole)
-            if one.reason == NO_END:
-                self._check_closed(one)
-            elif one.kind == "dead_end":
+            if one.kind == "dead_end":
                 _require(reached.empty, f"the mask of {engine} is not empty there")
             elif one.kind == "unbounded_repetition":
                 self._check_endless(one)
@@ -240,14 +235,6 @@ class _Repetition:
             _require(claim.reason in ("", ruling.reason), other)
         if one.spelling:
             self._followed(self._spelling(one), of=" of the spelling")
-
-    def _check_closed(self, one: Witness) -> None:
-        """Whether no way of the engine from the token on leads to an end."""
-        self._ask(one.engine, Goto(np.array(one.before, dtype=np.int32)))
-        token = np.array([one.token], dtype=np.int32)
-        answer = self._ask(one.engine, Exhaust(token, LIMIT, BUDGET))
-        leads = f"it is not so that no way of {one.engine} there leads to an end"
-        _require(bool(answer.values[0]), leads)
 
     def _check_endless(self, one: Witness) -> None:
         tail, vocabulary = (one.token, *one.completion), self._tools.vocabulary

@@ -46,11 +46,6 @@ CLAIMS: Mapping[str, KindClaim] = {
 }
 """The kinds that can be repeated; an unresolved verdict proves nothing."""
 
-NO_END = "no_end_within_limit"
-"""The reason of a dead end that is no empty mask: no way within the limit leads to an end."""
-
-_NO_END = KindClaim(rulings.VALID, needs_completion=True)
-
 
 def verdict_name(evidence: str, row: int) -> str:
     """What the verdict of a row is called on the command line."""
@@ -111,7 +106,7 @@ class Witness:
     @property
     def claim(self) -> KindClaim:
         """What the verdict says."""
-        return _NO_END if self.reason == NO_END else CLAIMS[self.kind]
+        return CLAIMS[self.kind]
 
     @property
     def accepting_engine(self) -> str:

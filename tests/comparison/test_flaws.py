@@ -9,11 +9,8 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from harness.comparison.flaws import MAX_SEARCHED
-from harness.completion.rollout import LIMIT, exhausted
+from harness.completion.rollout import LIMIT
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import set_bits
 from tests.comparison.test_case_run import EndsEarly, ForbidsEnd
@@ -87,114 +84,6 @@ class TestDeadEnds:
         (verdict,) = records(rows, "verdicts")
         assert (verdict["accepter"], verdict["dispute"]) == ("ForbidsAndAccepts", 0)
         assert (verdict["category"], verdict["located"]) == ("number", None)
-
-    def test_where_another_engine_can_finish(self, resolver):
-        schema = {"const": 12, "x-extra": ["12000e-3"], "x-forbidden": [["1200", "0"]]}
-        engines = [Enumerator, AcceptsExtra, ForbidsAndAccepts]
-        rows = run_case(engines, case(schema, 12), resolver=RESOLVERS[resolver])
-        assert listed(rows) == [("ForbidsAndAccepts", "dead_end", "", 2, ord("0"), (ord("0"),))]
-        assert accused(rows) - {("ForbidsAndAccepts", "dead_end")} == {
-            ("Enumerator", "false_rejection")
-        }
-
-
-ENDLESS = {"const": "ab", "x-extra": ['"\\u0061b"'], "x-open": ['"\\']}
-"""One engine finishes the escape, one goes on from it for ever; the reference has none."""
-
-
-class TestNoEndWithinTheLimit:
-    ENGINES = (Enumerator, AcceptsExtra, NeverEnds)
-
-    def test_where_the_only_way_goes_on_for_ever(self):
-        rows = run_case(self.ENGINES, case({**ENDLESS, "x-letters": "b"}, "ab"))
-        way = (*b'u0061b"', EOS)
-        assert listed(rows) == [("NeverEnds", "dead_end", "no_end_within_limit", 1, ord("\\"), way)]
-        (verdict,) = flaws(rows)
-        assert verdict["accepter"] == "AcceptsExtra"
-        others = {("Enumerator", "false_rejection")}
-        assert accused(rows) - {("NeverEnds", "dead_end")} == others
-
-    @pytest.mark.parametrize("letters", ["bc", "bcdefghijklmnopqrstuvwxyz"])
-    def test_nothing_is_said_where_there_are_too_many_ways_to_go_them_all(self, letters):
-        rows = run_case(self.ENGINES, case({**ENDLESS, "x-letters": letters}, "ab"))
-        assert listed(rows) == []
-        assert accused(rows) == {("Enumerator", "false_rejection")}
-
-
-class TestTheHunt:
-    """Tokens that another engine completes are looked at a few times per case and engine."""
-
-    WORD = "a" * 7
-    SCHEMA: ClassVar = {
-        "const": WORD,
-        "x-extra": ['"' + "a" * at + "\\u0061" + "a" * (6 - at) + '"' for at in range(7)],
-        "x-forbidden": [['"' + "a" * at + "\\", "u"] for at in range(7)],
-    }
-    ENGINES = (Enumerator, AcceptsExtra, ForbidsAndAccepts)
-
-    def test_ends(self):
-        rows = run_case(self.ENGINES, case(self.SCHEMA, self.WORD))
-        found = [one[0:2] for one in listed(rows)]
-        assert found == [("ForbidsAndAccepts", "dead_end")] * MAX_SEARCHED
-        assert rows.count("positions") > MAX_SEARCHED + 3, "there was more to find"
-
-    def test_goes_after_each_engine_for_itself(self):
-        class AlsoStuck(ForbidsAndAccepts):
-            """As its base."""
-
-        rows = run_case([*self.ENGINES, AlsoStuck], case(self.SCHEMA, self.WORD))
-        found = Counter(one[0] for one in listed(rows))
-        assert found == {"ForbidsAndAccepts": MAX_SEARCHED, "AlsoStuck": MAX_SEARCHED}
-
-
-class Tree:
-    """A matcher over the tokens 0 and 1, 2 the end, that counts the masks looked at."""
-
-    def __init__(self, texts, prefixes=(), refused=()):
-        self.texts, self.prefixes, self.refused = frozenset(texts), frozenset(prefixes), refused
-        self.prefixes |= {text[:at] for text in texts for at in range(len(text) + 1)}
-        self.here: tuple[int, ...] = ()
-        self.looked = [0]
-
-    def mask(self, out):
-        self.looked[0] += 1
-        ways = [token for token in (0, 1) if (*self.here, token) in self.prefixes]
-        out[:] = set_bits([*ways, *([2] if self.here in self.texts else [])], len(out))
-
-    def consume(self, token):
-        if token in self.refused:
-            return False
-        self.here = (*self.here, token)
-        return True
-
-    def clone(self):
-        twin = Tree(self.texts, self.prefixes, self.refused)
-        twin.here, twin.looked = self.here, self.looked
-        return twin
-
-
-TEXTS = st.frozensets(st.lists(st.integers(0, 1), max_size=5).map(tuple), max_size=4)
-
-
-class TestExhausting:
-    @given(TEXTS, TEXTS, st.integers(0, 6), st.integers(1, 20) | st.just(1000))
-    def test_is_right_or_says_nothing_and_looks_no_further_than_its_budget(
-        self, texts, lost, limit, budget
-    ):
-        """`lost` are ways that lead nowhere."""
-        prefixes = {text[:at] for text in lost for at in range(len(text) + 1)}
-        tree = Tree(texts, prefixes)
-        found = exhausted(tree, [2], 3, limit=limit, budget=budget)
-        right = not any(len(text) <= limit for text in texts)
-        assert found in ({right} if budget == 1000 else {right, False})
-        assert tree.looked[0] <= budget
-
-    @pytest.mark.parametrize(("length", "found"), [(9, False), (10, False), (11, True)])
-    def test_ways_as_long_as_the_limit_are_within_it(self, length, found):
-        assert exhausted(Tree([(0,) * length]), [2], 3, limit=10, budget=100) is found
-
-    def test_a_lie_leaves_the_question_open(self):
-        assert not exhausted(Tree([(0, 1, 1)], refused=(1,)), [2], 3, limit=2, budget=100)
 
 
 @pytest.mark.parametrize("resolver", RESOLVERS)
@@ -365,8 +254,6 @@ class Stumbles(AcceptsExtra, CrashesOnMask):
 class TestTheSameWhateverElseHappens:
     CASES = (
         case(DEAD, 1, name="dead end"),
-        case({**ENDLESS, "x-letters": "b"}, "ab", name="no end"),
-        case(TestTheHunt.SCHEMA, TestTheHunt.WORD, name="many"),
         case(BLANK, [1, 2], name="blanks"),
         case({"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}, 12, name="lie"),
         case(TestMasksThatHideWhatIsConsumed.SCHEMA, 12, name="hidden"),

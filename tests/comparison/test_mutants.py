@@ -486,16 +486,6 @@ MUTANTS = (
         lambda: test_flaws.TestDeadEnds().test_an_empty_mask_further_on("shared"),
     ),
     Mutant(
-        "nothing known of all ways counts as no way",
-        instead(service, "exhausted", lambda _: lambda *given, **limits: True),
-        checks.check_what_never_ends_stays_open,
-    ),
-    Mutant(
-        "nobody looks for dead ends",
-        instead(flaws.Probes, "dead_ends", lambda _: lambda self, resolution: None),
-        test_flaws.TestNoEndWithinTheLimit().test_where_the_only_way_goes_on_for_ever,
-    ),
-    Mutant(
         "one repetition less is for ever",
         instead(flaws, "LIMIT", lambda limit: limit - 1),
         lambda: Unfinishable().test_the_same_for_ever("[1,", " ", "whitespace", "shared"),
