@@ -10,6 +10,7 @@ fails is asked no more at this position.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ from harness.engines.requests import (
     RollOut,
 )
 from harness.engines.text_probe import forced_token
-from harness.explain.error_location import Locating, Shapes
+from harness.explain.error_location import Locating
 from harness.inputs.vocabulary import Vocabulary
 from harness.schemas.schema import Fault
 from harness.validators.judge import CONTESTED, INVALID, SUSPECT, UNDECIDED, VALID, Judge, Ruling
@@ -383,24 +384,19 @@ class PositionResolution:
 
     def locate(self, schema: Any) -> None:
         """Note which completions that were found invalid fail elsewhere than at their token."""
-        locating, shapes = Locating(schema), Shapes(self.token_bytes)
-        findings, start, rulings = self.findings, self.position.offset, list(self._rulings)
-        for one, which in self._invalid:
-            shape = shapes.of(one.columns, [rulings[i] for i in which.tolist()])
-            alike = np.stack([one.numbers, which, shape], axis=1)
-            _, first, inverse = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-            at_token = np.zeros(len(first), dtype=np.bool_)
-            for index, at in enumerate(first.tolist()):
-                column, number = int(one.columns[at]), int(one.numbers[at])
-                at_token[index] = locating.at_token(
-                    lambda column=column, number=number: self.text(column, number),  # type: ignore[misc]
+        locating, findings, rulings = Locating(schema), self.findings, list(self._rulings)
+        for (row, columns, numbers), which in self._invalid:
+            for column, number, ruling in zip(
+                columns.tolist(), numbers.tolist(), which.tolist(), strict=True
+            ):
+                findings.elsewhere[row, column] |= not locating.at_token(
+                    functools.partial(self.text, column, number),
                     number,
-                    start,
+                    self.position.offset,
                     self.token_bytes[column],
-                    rulings[which[at]],
+                    rulings[ruling],
                     bool(findings.ends[column]),
                 )
-            findings.elsewhere[one.row, one.columns] |= ~at_token[inverse.ravel()]
 
     def look_again(self, known: set[tuple[int, tuple[int, ...]]]) -> list[ViolationWitness]:
         """Find the refused byte of each proven rejection, and the violations in the others.

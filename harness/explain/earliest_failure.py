@@ -155,28 +155,12 @@ def divergence(node: ValueSpan, wanted: Sequence[Any]) -> Part | None:
             targets = [Decimal(str(value)) for value in kin]
             return _number_part(node, lambda head: not any(may_become(head, t) for t in targets))
         case "object" | "array":
-            return _container_divergence(node, kin)
+            return node.last
     return node.first
 
 
 def _kind(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else kinds(value)[-1]
-
-
-def _container_divergence(node: ValueSpan, wanted: list[Any]) -> Part:
-    written: set[Any] = set()
-    is_object = node.kind == "object"
-    for index, entry in enumerate(node.entries):
-        key: Any = entry.name if is_object else index
-        having = [value for value in wanted if (key in value if is_object else index < len(value))]
-        if not having:
-            names = {name for value in wanted for name in value if name not in written}
-            return _key_part(entry, names, ()) if is_object else entry.begin
-        wanted = [value for value in having if same(value[key], entry.value.value)]
-        if not wanted:
-            return divergence(entry.value, [value[key] for value in having]) or entry.value.last
-        written.add(key)
-    return node.last
 
 
 def _string_part(node: ValueSpan, index: int) -> Part:

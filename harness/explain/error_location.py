@@ -26,9 +26,6 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from harness.explain.earliest_failure import EarliestFailure, unknown_keys
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.partial import Cursor, trace
@@ -268,28 +265,6 @@ def _broken_off(text: bytes) -> list[Part]:
 
 
 Key = tuple[int, bytes, str, str, str]
-Shape = npt.NDArray[np.int64]
-
-
-class Shapes:
-    """Which tokens of a position, given by their bytes, have the same shape, as numbers."""
-
-    def __init__(self, tokens: Sequence[bytes]) -> None:
-        self._tokens = tokens
-        self._known: npt.NDArray[np.int64] = np.full(len(tokens), -1, dtype=np.int64)
-        self._places: dict[bytes, int] = {}
-
-    def of(self, columns: npt.NDArray[np.int64], rulings: Sequence[Ruling]) -> Shape:
-        """A number for each token; equal where one text stands for both.
-
-        Under rulings about whose keyword the shape does not say enough, each token has its own.
-        """
-        safe = {ruling: _keyword(ruling) in SHAPED for ruling in set(rulings)}
-        for column in columns[self._known[columns] < 0].tolist():
-            shape = skeleton(self._tokens[column])
-            self._known[column] = self._places.setdefault(shape, len(self._places))
-        shared = np.array([safe[ruling] for ruling in rulings], dtype=np.bool_)
-        return np.where(shared, self._known[columns], -1 - columns)
 
 
 class Locating:

@@ -190,11 +190,7 @@ class TestContainers:
               "unevaluatedProperties": False}, '{"a«c"»: 2}'),
             ({"prefixItems": [{}], "unevaluatedItems": False}, "[1, 2«]»"),
             # Whole values that were asked for.
-            ({"const": {"a": 1, "b": [1, "xy"]}}, '{"b": [1, "x«z"»], "a": 2}'),
-            ({"const": {"a": 1, "b": 2}}, '{"b": 2«}»'),
-            ({"const": {"a": 1, "b": 2}}, '{"b": 2, "«c"»: 1}'),
-            ({"enum": [[1, 2], [1, 3, 4], {}]}, "[1, 3, «5»]"),
-            ({"enum": [[1, 2], [1, 3, 4], {}]}, "[1, 2«,» 5]"),
+            ({"const": {"a": 1, "b": 2}}, '{"b": 2, "c": 1«}»'),
             ({"enum": [[1, 2], [1, 3, 4], {}]}, "[1«]»"),
             ({"enum": [[1, 2]]}, "«{»}"),
         ],
