@@ -28,7 +28,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -441,7 +441,12 @@ def _build(environment: _Environment, wanted: _Wanted, lock: int) -> None:
     before: list[str] = []
     while asked and asked != before:  # the same a second time: it cannot be met
         if (done := uv("--reinstall", *asked)).returncode:
-            raise _failure(wanted, done.stderr, uv)
+            fetched = "Failed to fetch" not in done.stderr
+            what = _reason(done.stderr) if fetched else "no package index can be reached"
+            raise UsageError(
+                f"{wanted.engine}: {wanted} cannot be installed: {what}",
+                None if fetched else "check the network and the settings of pip",
+            )
         before, asked = asked, environment.required(wanted)[1]
     if not environment.has(wanted):
         raise UsageError(f"{wanted.engine}: {wanted} was installed, and is not there")
@@ -496,28 +501,6 @@ def _uv(*asked: str, lock: int) -> subprocess.CompletedProcess[str]:
         pass_fds=(lock,),
         check=False,
     )
-
-
-def _failure(wanted: _Wanted, printed: str, uv: Callable[..., Any]) -> UsageError:
-    """What the messages of a failed installation come to."""
-    pin = next((one for one in wanted.pins if str(one) in printed), wanted.pins[0])
-    name, version = pin.name, str(pin.specifier).removeprefix("==")
-    hint: str | None = f"leave out @{version} for the installed version"
-    if "Failed to fetch" in printed:
-        message = f"no package index can be reached to install {name} {version}"
-        hint = f"check the network and the settings of pip, or {hint}"
-    elif f"Because {name} was not found in" in printed:
-        message = f"versions are not supported for it: no package index has {name!r}"
-    elif f"there is no version of {pin}" in printed:
-        nearest = []
-        for bound, how in (("<", "highest"), (">", "lowest")):
-            done = uv("--dry-run", f"--resolution={how}", f"{name}{bound}{version}")
-            nearest += re.findall(r"^ \+ \S+==(\S+)", done.stderr, re.MULTILINE)
-        message = f"there is no {name} {version} for this Python on this machine"
-        hint = f"nearest: {', '.join(nearest) or 'none'}"
-    else:
-        message, hint = f"{name} {version} cannot be installed: {_reason(printed)}", None
-    return UsageError(f"{wanted.engine}: {message}", hint)
 
 
 def _as_pip() -> tuple[list[str], dict[str, str]]:

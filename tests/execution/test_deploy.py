@@ -95,11 +95,10 @@ class TestMachines:
         assert all("RAY_AUTH_MODE=token" in command for command in (head, worker))
         assert "/home/ray/.ray/auth_token" in machines["file_mounts"]
 
-    def test_no_lane_runs_beside_the_driver(self, machines):
-        assert machines["available_node_types"][machines["head_node_type"]]["resources"]["CPU"] == 0
-
-    def test_a_machine_has_4_gib_for_each_lane(self, machines):
-        resources = machines["available_node_types"]["lanes"]["resources"]
+    def test_no_lane_runs_beside_the_driver_and_each_has_4_gib(self, machines):
+        kinds = machines["available_node_types"]
+        assert kinds[machines["head_node_type"]]["resources"]["CPU"] == 0
+        resources = kinds["lanes"]["resources"]
         assert resources["memory"] >= resources["CPU"] * (4 << 30)
 
 
@@ -138,14 +137,12 @@ class TestKubernetes:
                 assert mounted.keys() == volumes.keys()
                 assert mounted["runs"] == "/mnt/runs"
 
-    def test_no_lane_runs_beside_the_driver(self, cluster):
-        assert cluster["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"
-
     def test_the_dashboard_asks_for_a_token_and_is_not_open_to_the_world(self, cluster):
         assert cluster["spec"]["authOptions"]["mode"] == "token"
         assert cluster["spec"]["headGroupSpec"]["serviceType"] == "ClusterIP"
 
-    def test_a_pod_has_4_gib_for_each_lane(self, cluster):
+    def test_no_lane_runs_beside_the_driver_and_each_has_4_gib(self, cluster):
+        assert cluster["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"
         (lanes,) = cluster["spec"]["workerGroupSpecs"]
         limits = lanes["template"]["spec"]["containers"][0]["resources"]["limits"]
         assert int(limits["memory"].removesuffix("Gi")) >= 4 * int(limits["cpu"])

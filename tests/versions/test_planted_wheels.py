@@ -7,8 +7,9 @@ beside the wheels, and answers by what the honest miniature allows under that.
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,19 +65,21 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def told(place, monkeypatch):
+def told(place, monkeypatch, call):
     """Run a command where the author is."""
     small_index(place / "index", monkeypatch, exist_ok=True)
     wheel(place / "index", "tinyengine", "0.9", text=GOOD)
-    own = {"PYTHONPATH": str(ROOT), "MASKCOURT_ENVIRONMENTS": str(place / "environments")}
-    environment = os.environ | own
-    return lambda *arguments: maskcourt(*arguments, cwd=place, env=environment)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(place / "environments"))
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return call
 
 
 @pytest.fixture
 def bench(told, vocabulary_file):
     """Hold a build to the baseline of the author."""
-    return lambda spec, out: told(
+    return lambda spec, out, run=told: run(
         "bench", "-e", f"{spec},{OTHER}", "--cases", "cases.jsonl", "--out", out,
         "--baseline", "known.txt", "--vocabulary", vocabulary_file, "--lanes", 1, "--ahead", 0,
         *STUDY,
@@ -89,36 +92,36 @@ def build(name):
 
 @pytest.mark.processes
 def test_a_planted_wheel_fails_and_the_same_without_the_fault_passes(place, told, bench):
-    good = bench(build("good"), "old")
+    apart = partial(maskcourt, cwd=place)  # a process that made a run goes on holding it
+    good = bench(build("good"), "old", apart)
     assert good.returncode == 0, good.stderr
     assert "maskcourt: compared with the baseline, the run passes" in good.stderr
-    planted = bench(build("planted"), "new")
-    assert planted.returncode == 1, planted.stderr
-    (line,) = [one for one in planted.stderr.splitlines() if one.startswith("new bug: ")]
+    code, _, printed = bench(build("planted"), "new")
+    assert code == 1, printed
+    (line,) = [one for one in printed.splitlines() if one.startswith("new bug: ")]
     assert "minItems" in line
 
-    compared = told("compare", "old", "new", "--trust", "--lanes", 1, "--json")
-    assert compared.returncode == 0, compared.stderr
-    found = json.loads(compared.stdout)
+    code, compared, printed = told("compare", "old", "new", "--trust", "--lanes", 1, "--json")
+    assert code == 0, printed
+    found = json.loads(compared)
     assert [len(found[status]) for status in ("new", "fixed", "remaining")] == [1, 0, 0]
 
     shutil.copy(*(place / name / "tinyengine-1.0-py3-none-any.whl" for name in ("planted", "good")))
-    another = bench(build("good"), "old")
+    another = bench(build("good"), "old", apart)
     assert another.returncode == 2
     assert "old holds a run with other engines" in another.stderr
 
     Path(place, "planted", "tinyengine-1.0-py3-none-any.whl").unlink()
-    replayed = told("replay", "new", "--all", "--trust")
-    assert replayed.returncode == 0, replayed.stderr  # its environment is there still
+    code, _, printed = told("replay", "new", "--all", "--trust")
+    assert code == 0, printed  # its environment is there still
     shutil.rmtree(place / "environments")
-    gone = told("replay", "new", "--all", "--trust")
-    assert gone.returncode == 2
-    (line,) = gone.stderr.splitlines()
-    assert "its build is not there any more: there is no ./planted/" in line
+    code, _, printed = told("replay", "new", "--all", "--trust")
+    assert code == 2
+    assert "its build is not there any more: there is no ./planted/" in printed.splitlines()[-1]
 
 
 @pytest.mark.processes
 def test_a_version_keeps_the_contract(told):
-    done = told("engines", "verify", f"{ENGINE}@0.9", "--vocabulary", "bytes")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "keeps the contract in all of" in done.stdout
+    code, out, printed = told("engines", "verify", f"{ENGINE}@0.9", "--vocabulary", "bytes")
+    assert code == 0, out + printed
+    assert "keeps the contract in all of" in out
