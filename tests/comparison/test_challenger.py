@@ -150,7 +150,7 @@ def errors(rows: Rows) -> list[dict[str, Any]]:
 
 
 class TestHonestEngines:
-    @settings(max_examples=60)
+    @settings(max_examples=25)
     @given(typed(), st.sampled_from([[Typist], [Typist, SecondTypist]]), st.sampled_from([None, 4]))
     def test_are_never_convicted(self, schema_and_value, engines, cap):
         one = case(*schema_and_value)

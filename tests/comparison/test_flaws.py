@@ -275,7 +275,7 @@ class TestTheSameWhateverElseHappens:
         undisturbed = {
             one.id: listed(run_case(self.ENGINES, one, rules=rules)) for one in self.CASES
         }
-        for one, after in itertools.product(self.CASES, (0, 1, 2, 4)):
+        for one, after in itertools.product(self.CASES, (0, 2)):
             schema = one.schema[:-1] + f', "x-crash": {after}' + "}"
             crashing = replace(one, schema=schema)
             rows = run_case([*self.ENGINES, Stumbles], crashing, rules=rules)

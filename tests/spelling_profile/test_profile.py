@@ -263,14 +263,10 @@ class TestInstalledEngines:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [(["-e", "xgramar"], "unknown engine 'xgramar'"), (["--format", "xml"], "'xml' is not one of")],
-)
-def test_bad_use_is_one_line_and_an_exit_code_of_2(options, says):
-    done = maskcourt("spellings", *options)
+def test_bad_use_is_one_line_and_an_exit_code_of_2():
+    done = maskcourt("spellings", "-e", "xgramar")
     assert done.returncode == 2
-    assert says in done.stderr.splitlines()[-1]
+    assert "unknown engine 'xgramar'" in done.stderr.splitlines()[-1]
 
 
 BATTERY = load_battery()
