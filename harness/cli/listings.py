@@ -40,28 +40,22 @@ class Selection:
     limit: int | None = option(None, "At most N cases, the first by id.")
     sample: int | None = option(None, "N cases with a valid instance.")
     seed: int = option(0, "Of the sample.")
-    ids: bool = option(False, "List every case, not only the families.")
 
 
 @command(Selection, Json)
 @click.argument("spec", default="embedded")
 def cases(choice: Selection, json: Json, spec: str) -> None:
-    """Show what a set of cases holds, and what a selection takes of it."""
+    """Show what a set of cases holds, and what a selection takes of it; --json names every case."""
     source = open_cases(spec)
-    chosen = asdict(choice)
-    listed = chosen.pop("ids")
-    selected = select(source, **chosen, with_valid=choice.sample is not None)
+    selected = select(source, **asdict(choice), with_valid=choice.sample is not None)
     if json.as_json:
         families = {family: {"cases": count} for family, count in selected.families.items()}
         counts = {"name": source.name, "sha256": source.sha256, "cases": len(selected)}
-        ids = {"ids": selected.ids} if listed else {}
-        print_json({**counts, "families": families, **ids})
+        print_json({**counts, "families": families, "ids": selected.ids})
         return
     rows = [{"family": family, "cases": count} for family, count in selected.families.items()]
     title = f"{source.name}: {len(selected):,} of {len(source):,} cases"
     print_table(Table.of(title, ("family", "cases"), rows))
-    for id_ in selected.ids if listed else ():
-        say(one_line(id_, len(id_) + 3))
 
 
 @click.group(invoke_without_command=True)

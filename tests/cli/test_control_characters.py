@@ -113,7 +113,7 @@ def test_commands_that_are_refused_or_print_one_thing(run, harmless, arguments):
     assert "an error of maskcourt itself" not in said
 
 
-@pytest.mark.parametrize("options", [["--ids"], ["--ids", "--json"]])
+@pytest.mark.parametrize("options", [[], ["--json"]])
 def test_cases(tmp_path, harmless, options):
     case = {"id": f"a{EVIL}", "family": f"b{EVIL}", "schema": {}}
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from harness.cli.main import main
 from harness.runs.directory import RunDirectory
 from tests.command import maskcourt
 from tests.replaying import Book, stored
@@ -23,21 +22,6 @@ def run(tmp_path_factory) -> RunDirectory:
         book.verdict("false_acceptance", ENGINE, b'"', b"x", completion, ENGINE)
     book.instance_verdict("false_acceptance", ENGINE, book.instance(b'"xy"'), 5)
     return stored(tmp_path_factory.mktemp("run"), [book], [ENGINE])
-
-
-@pytest.fixture
-def refusal(monkeypatch, capsys):
-    """Run a command that is refused before anything starts, in this process; its message."""
-
-    def refuse(*arguments: object) -> str:
-        monkeypatch.setattr("sys.argv", ["maskcourt", "replay", *map(str, arguments)])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        assert (leaving.value.code, printed.out) == (2, "")
-        return printed.err
-
-    return refuse
 
 
 @pytest.mark.processes
@@ -78,29 +62,23 @@ def test_as_json_it_is_one_object(run):
     assert answer["verdicts"][0]["text"] == '"xy"'
 
 
-@pytest.mark.processes
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_nothing_to_replay_is_no_difference(tmp_path, options):
+def test_nothing_to_replay_is_no_difference(tmp_path, call):
     empty = stored(tmp_path, [Book("one", {}, 1)], [ENGINE])
-    done = maskcourt("replay", empty.path, "--all", *options)
-    assert (done.returncode, done.stderr) == (0, "")
-    if options:
-        assert json.loads(done.stdout) == {"verdicts": [], "replayed": 0, "differ": 0}
-    else:
-        assert done.stdout == "0 agree, 0 differ\n"
+    assert call("replay", empty.path, "--all") == (0, "0 agree, 0 differ\n", "")
+    printed = call("replay", empty.path, "--all", "--json")[1]
+    assert json.loads(printed) == {"verdicts": [], "replayed": 0, "differ": 0}
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_witness_is_shown_without_any_engine(tmp_path, options):
+def test_a_witness_is_shown_without_any_engine(tmp_path, call):
     book = Book("one", {"enum": ["ab"]}, "ab")
     book.verdict("dead_end", "nobody:Knows", b'"', b"a")
     unknown = stored(tmp_path, [book], ["nobody:Knows"])
-    done = maskcourt("replay", unknown.path, "0", "--show", "--trust", *options)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("{" if options else "verdict 0: dead end by nobody:Knows\n")
-    if options:
-        assert json.loads(done.stdout)["consumed"]["ids"] == [34]
+    arguments = ("replay", unknown.path, "0", "--show", "--trust")
+    code, printed, problems = call(*arguments)
+    assert (code, problems) == (0, "")
+    assert printed.startswith("verdict 0: dead end by nobody:Knows\n")
+    assert json.loads(call(*arguments, "--json")[1])["consumed"]["ids"] == [34]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +93,8 @@ def test_a_witness_is_shown_without_any_engine(tmp_path, options):
         (("x7",), "'x7' names no verdict (write 17 for one of a walk, i3 for"),
     ],
 )
-def test_what_cannot_be_replayed_is_said_in_one_line(run, refusal, arguments, message):
-    said = refusal(run.path, *arguments)
+def test_what_cannot_be_replayed_is_said_in_one_line(run, call, arguments, message):
+    code, printed, said = call("replay", run.path, *arguments)
+    assert (code, printed) == (2, "")
     assert message in said
     assert said.count("\n") == 1
