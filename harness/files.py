@@ -28,11 +28,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, text: str) -> int:
-    """Write a file, whole or not at all, in a directory that is made if need be; its size.
-
-    Raises:
-        RunDirectoryError: It cannot be written.
-    """
+    """Write a file, whole or not at all, in a directory that is made if need be; its size."""
     temporary = path.with_name(f".{path.name}.tmp")
     with writing(path):
         try:

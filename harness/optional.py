@@ -9,16 +9,7 @@ from harness.errors import UsageError
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
-    """An optional library.
-
-    Args:
-        module: What to import.
-        extra: The extra of this distribution that brings it.
-        purpose: What needs it, as in "figures".
-
-    Raises:
-        UsageError: It is not installed.
-    """
+    """A library that an `extra` brings; a UsageError where `purpose` is without it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
