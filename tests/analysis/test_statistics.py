@@ -22,9 +22,9 @@ def share(*hits):
 
 
 class TestShares:
-    def test_of_no_cases_there_is_none(self):
-        found = share()
-        assert (found.value, found.low, found.high, found.method) == (None, None, None, "none")
+    def test_of_no_cases_there_is_none_and_digits_are_six(self):
+        assert share().row() == {"value": None, "low": None, "high": None, "interval": "none"}
+        assert share(True, False, False).row()["value"] == 0.333333
 
     @pytest.mark.parametrize(("cases", "most"), [(300, 0.01), (30, 0.1), (3, 1), (1, 1)])
     def test_none_of_n_cases_may_be_three_in_n(self, cases, most):
@@ -48,14 +48,6 @@ class TestShares:
         random = np.random.default_rng(3)
         drawn = [share(*(random.random(cases) < truth)) for _ in range(200)]
         assert sum(one.low <= truth <= one.high for one in drawn) >= 180
-
-
-class TestAsJson:
-    def test_is_rounded_to_six_digits(self):
-        assert share(True, False, False).row()["value"] == 0.333333
-
-    def test_keeps_what_is_not_known(self):
-        assert share().row() == {"value": None, "low": None, "high": None, "interval": "none"}
 
 
 FEW = st.integers(0, 60)

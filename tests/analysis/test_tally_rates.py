@@ -46,25 +46,17 @@ class TestLossAndLeak:
     def test_count_schemas_by_what_shows_them(self, stored):
         found = summary(stored(*self.books()))["engines"]["a"]
         loss = found["loss"]
-        assert {name: loss[name] for name in ("schemas", "real", "plain", "rare", "of")} == {
-            "schemas": 2,
-            "real": 1,
-            "plain": 1,
-            "rare": 1,
-            "of": 10,
-        }
+        assert [loss[name] for name in ("schemas", "real", "plain", "rare", "of")] == [
+            2,
+            1,
+            1,
+            1,
+            10,
+        ]
         assert (loss["share"]["value"], loss["real_share"]["value"]) == (0.2, 0.1)
         assert 0 <= loss["share"]["low"] < 0.2 < loss["share"]["high"] < 1
-        counted = {name: found[name]["schemas"] for name in COUNTED}
-        assert counted == {
-            "loss": 2,
-            "leak": 2,
-            "trap": 0,
-            "format_only": 1,
-            "not_json": 0,
-            "unclear": 0,
-            "spelling": 1,
-        }
+        counted = {name: found[name]["schemas"] for name in COUNTED if found[name]["schemas"]}
+        assert counted == {"loss": 2, "leak": 2, "format_only": 1, "spelling": 1}
 
     def test_no_loss_in_any_schema_is_no_certainty(self, stored):
         share = summary(stored(*self.books()))["engines"]["c"]["loss"]["share"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import importlib.util
 import io
 import json
@@ -12,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from benchmarks import __main__ as command
 from benchmarks.__main__ import finish, main
 from benchmarks.curves import curves
 from benchmarks.figures import Figure
@@ -176,24 +174,6 @@ class TestAMeasurement:
         assert found["lanes"].lines["speed"] == ((1, 1.0), (2, 2.0))
         assert [x for x, _ in found["length"].lines["walking"]] == [10, 20]
 
-    def test_without_matplotlib_there_are_no_drawings_but_all_else(
-        self, measurement, tmp_path, monkeypatch
-    ):
-        real = builtins.__import__
-
-        def without(name, *args, **kwargs):
-            if name.startswith("matplotlib"):
-                raise ImportError(name)
-            return real(name, *args, **kwargs)
-
-        measurement.run(["disputed"])
-        result = as_json(measurement, machine(), 1.0)
-        monkeypatch.setattr(builtins, "__import__", without)
-        console = Console(file=io.StringIO(), width=120)
-        finish(measurement, result, tmp_path, console)
-        assert "matplotlib is not installed" in console.file.getvalue()
-        assert [file.name for file in tmp_path.iterdir()] == ["benchmark.json"]
-
     @pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="needs matplotlib")
     def test_draws_the_curves(self, finished, tmp_path):
         result = as_json(finished, machine(), 1.0)
@@ -206,11 +186,3 @@ def test_an_unknown_engine_is_an_error_of_the_user():
     done = CliRunner().invoke(main, ["--quick", "--cases", "embedded", "--engines", "nobody"])
     assert done.exit_code == 2
     assert "unknown engine 'nobody'" in done.output
-
-
-def test_an_interrupted_measurement_says_so():
-    class Interrupted:
-        def run(self, parts):
-            raise KeyboardInterrupt
-
-    assert not command.measured(Interrupted(), ("resolving",))

@@ -22,20 +22,9 @@ def run(tmp_path_factory) -> RunDirectory:
     book.add("disputes", walk=0, position=2, dispute=1, accepters=0b101, rejecters=0b010, tokens=1)
     why = {"keyword": "enum", "schema_pointer": "/enum", "category": "string"}
     completion = book.completion(b'"')
-    book.verdict(
-        "false_rejection",
-        "two:B",
-        b'"a',
-        b"b",
-        completion,
-        "one:A",
-        dispute=1,
-        **why,
-        effect="spelling",
-        spelling=b'"a\\u0062"',
-        spellings_asked=3,
-        shown_by="plain",
-    )
+    why |= {"effect": "spelling", "spelling": b'"a\\u0062"', "spellings_asked": 3}
+    about = ("false_rejection", "two:B", b'"a', b"b", completion, "one:A")
+    book.verdict(*about, dispute=1, **why, shown_by="plain")
     book.verdict("stops_too_early", "one:A", b'"a', EOS, dispute=-1)
     book.verdict("dead_end", "one:A", b'"', b"a", dispute=-1)
     book.instance_verdict("false_acceptance", "three:C", book.instance(b'"\xff\x1b'), 4)

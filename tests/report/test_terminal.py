@@ -61,9 +61,7 @@ class TestSummary:
         found = cells(printed, "a", "walk", "false", "acceptance")
         assert found == ["4", "2", "0", "0", "4", "-", "1"]
         assert ["walk", "false", "rejection", *"301---1"] in map(str.split, printed.splitlines())
-
-    def test_shows_other_kinds_only_where_there_are_any(self, stored):
-        printed = text(stored(book()), DECLARED)
+        assert "a: of 6 false acceptances 4 are located" in printed
         assert cells(printed, "walk", "never", "stops") == list("100---1")
         assert "dead end" not in printed
 
@@ -105,19 +103,12 @@ class TestSummary:
         assert cells(printed, "loss", "everyday", "a", "b", "12") == ["12", "0", "0.0015", "true"]
         assert cells(printed, "leak", "everyday", "b", "c", "12") == ["1", "0", "1", "false"]
 
-    def test_says_what_is_not_known(self, stored):
-        assert "not judged" in text(stored())
-
     def test_shows_instances_where_there_are_any(self, stored):
         refused = book().on_instance(0, "a", "false_rejection", 0, 1)
         printed = text(stored(refused), DECLARED)
         lines = [*map(str.split, printed.splitlines())]
         assert ["instance", "false", "rejection", *"100--11"] in lines
         assert "sample" not in [word for line in lines for word in line[:2]]
-
-    def test_says_how_many_false_acceptances_are_located(self, stored):
-        printed = text(stored(book()), DECLARED)
-        assert "a: of 6 false acceptances 4 are located" in printed
 
     def test_says_what_is_a_fault_of_an_adapter(self, stored):
         printed = text(stored(book().engine("a", "mask_changes", "walk")))
@@ -151,6 +142,7 @@ class TestSummary:
         names = (f"a_package.of_somebody.with_engines:Engine{n}[option=value]" for n in range(3))
         engines = {name: {"version": "1.2.3.post4"} for name in names}
         printed = text(stored(engines=engines), width=width)
+        assert "not judged" in " ".join(printed.split())
         tables = [line for line in printed.splitlines() if line.startswith(" ")]
         assert max(map(len, tables)) <= width
 
