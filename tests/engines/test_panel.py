@@ -267,19 +267,17 @@ def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
     return SlowSchemas(tmp_path, limit, vocabulary)
 
 
-@pytest.mark.parametrize("printed", ["a warning\n\n", "10 %\r20 %\r\n", "\nübrig"])
-def test_what_was_printed_until_a_time_out_is_remembered_with_it(tmp_path, printed):
-    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0, printed)
-    assert slow(tmp_path).recall(ENGINE, "{}") == ("timed_out", printed)
-
-
 @pytest.mark.parametrize(
-    ("seconds", "recalled"),
-    [(1.9, None), (2.1, "compiled"), (9.9, "compiled")],
+    ("outcome", "seconds", "printed", "recalled"),
+    [
+        ("timed_out", 10.0, "\nübrig 10 %\r20 %\r\n", "timed_out"),
+        ("compiled", 2.1, "", "compiled"),
+        ("compiled", 1.9, "", None),
+    ],
 )
-def test_a_success_is_remembered_when_it_came_near_the_limit(tmp_path, seconds, recalled):
-    slow(tmp_path).keep(ENGINE, "{}", "compiled", seconds)
-    assert slow(tmp_path).recall(ENGINE, "{}") == (recalled, "")
+def test_what_came_near_the_limit_is_remembered(tmp_path, outcome, seconds, printed, recalled):
+    slow(tmp_path).keep(ENGINE, "{}", outcome, seconds, printed)
+    assert slow(tmp_path).recall(ENGINE, "{}") == (recalled, printed)
 
 
 @pytest.mark.parametrize("content", [b"", b"no such outcome\n", b"\xff\xfe"])
