@@ -41,6 +41,9 @@ class TestPairs:
         assert (one["both"], one["only_first"], one["only_second"]) == (2, 8, 0)
         assert one["difference"] == 0.4
         assert 0.15 < one["low"] < 0.4 < one["high"] < 0.65
+        assert one["p"] == pytest.approx(2 / 2**8, rel=1e-5)
+        assert one["p_holm"] == pytest.approx(4 / 2**8, rel=1e-5), "corrected for their number"
+        assert [one["apart"] for one in found.values()] == [True, True, False]
 
     def test_what_the_other_was_not_judged_on_does_not_count(self, tmp_path):
         """After the place where b gave up a errs in five schemas; before it b errs in two."""
@@ -59,12 +62,6 @@ class TestPairs:
         assert (one["both"], one["only_first"], one["only_second"]) == (2, 3, 0)
         assert (one["difference"], one["p"], one["p_holm"]) == (0.15, 0.25, 0.5)
         assert found["a", "c"]["only_first"] == 4  # in the first c was not judged
-
-    def test_corrects_for_the_number_of_pairs(self, tmp_path):
-        found = self.found(tmp_path)
-        assert found["a", "b"]["p"] == pytest.approx(2 / 2**8, rel=1e-5)
-        assert found["a", "b"]["p_holm"] == pytest.approx(4 / 2**8, rel=1e-5)
-        assert [one["apart"] for one in found.values()] == [True, True, False]
 
     def test_of_cases_that_are_no_sample_only_counts(self, tmp_path):
         one = self.found(tmp_path, data="embedded")["a", "b"]

@@ -80,14 +80,9 @@ def test_effects_come_in_the_order_of_what_they_cost_and_spellings_in_one_line()
     ]
 
 
-def test_a_known_error_has_its_thread():
-    known = ProvenError(
-        "lost_value", "false_rejection", b"-0", 0, "minimum", "plain", bug=bug(upstream=REPORTED)
-    )
+def test_a_known_error_has_its_thread_and_more_errors_of_a_sort_are_counted():
+    known = replace(FORBIDDEN, bug=bug(upstream=REPORTED))
     assert any(REPORTED.thread in line for line in answer_lines(errs("a", known)))
-
-
-def test_more_errors_of_a_sort_are_counted():
     other = ProvenError("lost_value", "false_rejection", b"-1", 0, "maximum", "rare")
     lines = answer_lines(errs("a", FORBIDDEN, other, other))
     assert "    2 more of this kind" in lines
@@ -191,20 +186,12 @@ def test_as_json():
         *("why", "covered"),
     ]
     (leak,), (loss,) = row["false_acceptances"], row["false_rejections"]
-    assert leak == {
-        "effect": "invalid_value",
-        "kind": "false_acceptance",
-        "text": '{"a": "x"}',
-        "keyword": "type",
-        "severity": "rare",
-    }
+    about = {"effect": "invalid_value", "kind": "false_acceptance", "text": '{"a": "x"}'}
+    assert leak == {**about, "keyword": "type", "severity": "rare"}
     assert (loss["effect"], loss["severity"], loss["at"]) == ("lost_value", "real", 6)
     assert schema["engines"]["b"]["answer"] == "no_error_found"
-    assert schema["engines"]["b"]["covered"] == {
-        "valid_texts": 2,
-        "invalid_texts": 1,
-        "positions": 12,
-    }
+    covered = {"valid_texts": 2, "invalid_texts": 1, "positions": 12}
+    assert schema["engines"]["b"]["covered"] == covered
 
 
 def test_answers_about_one_schema_stand_together(capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -328,11 +327,6 @@ class TestARun:
         with pytest.raises(UsageError, match=message):
             next(replay(RunDirectory(run.path, manifest, trusted=True), named(run, ["0"])))
 
-    def test_nothing_to_replay_starts_nothing(self, tmp_path):
-        run = stored(tmp_path, [Book("one", {}, 1)], ["nobody:Knows"])
-        assert list(replay(run, every(run))) == []
-        assert Path(run.path).is_dir()
-
 
 class TestSameEngines:
     """An engine beside what the manifest says of it."""
@@ -345,11 +339,9 @@ class TestSameEngines:
     def test_an_option_that_there_was_not_yet_has_its_default(self):
         same_engines(self.now(config="spec", separators="auto"), self.STORED)
 
-    def test_another_option_or_one_that_is_gone_is_told(self):
+    def test_another_version_or_option_or_one_that_is_gone_is_told(self):
         for options in ({"config": "shipped"}, {"separators": "auto"}):
             with pytest.raises(UsageError, match="which now are"):
                 same_engines(self.now(**options), self.STORED)
-
-    def test_another_version_is_told(self):
         with pytest.raises(UsageError, match="installed is"):
             same_engines(self.now({"a": "2"}, config="spec"), self.STORED)

@@ -80,15 +80,12 @@ class TestFrames:
     def test_hold_every_row_of_every_table(self, stored):
         run = stored(book("one"), book("two"))
         frames = harness.load_run(run.path)
+        assert frames.verdicts is frames.verdicts, "read once"
         for table in SCHEMAS:
             frame = getattr(frames, table)
             assert len(frame) == run.manifest["tables"][table]["rows"], table
             assert tuple(frame.columns) == frames.columns(table)
             assert frame.index.tolist() == list(range(len(frame)))
-
-    def test_are_read_once(self, stored):
-        run = harness.load_run(stored(book()).path)
-        assert run.verdicts is run.verdicts
 
     def test_have_words_as_categories_and_truth_that_may_be_unknown(self, stored):
         verdicts = harness.load_run(stored(book()).path).verdicts
@@ -97,14 +94,12 @@ class TestFrames:
         assert list(map(str, verdicts["located"])) == [*["True"] * 3, "<NA>", "<NA>", "False"]
         assert verdicts["token"].dtype == "int32"
 
-    def test_of_several_cases_share_their_categories(self, stored):
-        verdicts = harness.load_run(stored(book("one"), book("two")).path).verdicts
+    @pytest.mark.parametrize("finish", [True, False])
+    def test_of_several_cases_share_their_categories(self, stored, finish):
+        run = stored(book("one"), book("two"), finish=finish)
+        verdicts = harness.load_run(run.path).verdicts
         assert sorted(verdicts["case"].cat.categories) == ["one", "two"]
         assert verdicts.groupby("case", observed=True).size().to_dict() == {"one": 6, "two": 6}
-
-    def test_of_an_unfinished_run(self, stored):
-        run = stored(book("one"), book("two"), finish=False)
-        assert len(harness.load_run(run.path).verdicts) == 12
 
     @pytest.mark.parametrize("finish", [True, False])
     def test_of_a_run_without_cases(self, stored, finish):
@@ -113,11 +108,9 @@ class TestFrames:
         assert run.tallies.empty
         assert list(run.batches("verdicts")) == []
 
-    def test_of_no_run(self, tmp_path):
+    def test_of_no_run_or_a_damaged_one(self, stored, tmp_path):
         with pytest.raises(RunDirectoryError, match="is no run"):
             harness.load_run(tmp_path)
-
-    def test_of_a_damaged_run(self, stored):
         run = stored(book())
         (run.path / "verdicts.parquet").write_bytes(b"cut")
         with pytest.raises(RunDirectoryError, match="cut or altered"):
@@ -186,12 +179,10 @@ class TestBatches:
         for piece in pieces:
             assert piece.astype(str).equals(whole.loc[piece.index].astype(str))
 
-    def test_are_bounded(self, big):
+    def test_are_bounded_and_complain_before_they_are_gone_through(self, big):
         sizes = [len(some) for some in big.batches("verdicts", ["token"])]
         assert len(sizes) > 1
         assert max(sizes) <= SOME
-
-    def test_complain_before_they_are_gone_through(self, big):
         with pytest.raises(UsageError):
             big.batches("verdicts", ["nothing"])
 
@@ -216,7 +207,4 @@ def test_tallies_count_the_verdicts(big):
     counted = big.verdicts.groupby(keys, observed=True).size()
     assert big.tallies.set_index(keys)["tokens"].to_dict() == counted.to_dict()
     assert counted["a", "false_acceptance", "bug"] == 600
-
-
-def test_sets_of_engines_are_named(big):
     assert big.engine_set(5) == ("a", "c")

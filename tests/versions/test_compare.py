@@ -107,7 +107,7 @@ class TestCommand:
         stopped = r"The search for bugs was stopped: \d+ verdicts are not shrunk"
         assert re.search(stopped, done.stdout)
 
-    def test_which_versions_are_meant_must_be_clear(self, run):
-        done = maskcourt("compare", run, "--trust")
-        assert done.returncode == 2
-        assert "no engine is in two versions" in done.stderr
+    def test_which_versions_are_meant_must_be_clear(self, run, call):
+        code, _, problems = call("compare", run, "--trust")
+        assert code == 2
+        assert "no engine is in two versions" in problems
