@@ -10,7 +10,7 @@ from typing import Any
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk, Distrusted
-from harness.comparison.disputes import SpellingQuota
+from harness.comparison.disputes import Quota
 from harness.comparison.effects import CaseEffects
 from harness.comparison.flaws import Probes
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
@@ -172,7 +172,7 @@ class RunningCase:
         self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
         self.failures: dict[int, int] = {}
         self.probes = Probes(tools.vocabulary)
-        self.quota = SpellingQuota(tools.vocabulary.respelling)
+        self.quota = Quota(tools.vocabulary.respelling, tools.vocabulary.shapes)
         self.schema: Any = None
         self.made = Made()
         self.fed: CaseTexts | None = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.comparison.challenger import ATTEMPTS, challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
+from harness.comparison.effects import value_place
 from harness.comparison.findings import Findings, Flaw, Status, charged, judge, rejections
 from harness.comparison.flaws import wrong_ends
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
@@ -182,7 +183,7 @@ class CaseWalk:
                 (*position.path, *tools.vocabulary.eos_ids),
                 position.key,
                 run.quota,
-                place,
+                (place, value_place(self.reference, position.offset)),
             )
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
         challenged = []

@@ -21,7 +21,7 @@ class Dispute:
     """The tokens that exactly `accepters` allow, of the engines judged at this position.
 
     Engines are numbers in the order of the run. `tokens` are ascending. `drawn` are those that
-    are resolved: all of them, or under a cap a sample, with few of `SpellingQuota`.
+    are resolved: all of them, or under a cap a sample, with few of `Quota`.
     """
 
     accepters: tuple[int, ...]
@@ -37,18 +37,29 @@ class Dispute:
 
 _ENOUGH: Final = 4
 """So many proven rejections show what an engine does with spellings at such a place."""
+_ALIKE: Final = 2
+"""So many tokens of one shape show what an engine does with it at a position."""
+_FEW: Final = 32
+"""So many tokens of a dispute are all resolved, whatever their shapes."""
+_AT_PLACE: Final = 128
+"""So many tokens show what engines split on at one place of a value, in all its positions."""
 
 
 @dataclass
-class SpellingQuota:
-    """How many tokens that only spell a value otherwise are still resolved in a case.
+class Quota:
+    """How many tokens are still resolved in a case that are like others.
 
-    To refuse one costs a spelling and no value, so a few are enough for each engine and place.
-    `respelling` are these tokens outside of strings and inside, shape ``(size,)`` each.
+    To refuse one that only spells a value otherwise costs a spelling and no value, so a few are
+    enough for each engine and place. Where engines split at many positions of one place of a value,
+    such as a long string, a few are enough at the later ones. `respelling` are the tokens that only
+    spell, outside of strings and inside, and `shapes` numbers that tokens which look alike share
+    (`Vocabulary.shapes`), ``(size,)`` each.
     """
 
     respelling: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+    shapes: npt.NDArray[np.int32]
     _proven: Counter[tuple[int, str]] = field(default_factory=Counter)
+    _drawn: Counter[tuple[object, ...]] = field(default_factory=Counter)
 
     def of(self, tokens: Tokens, place: str) -> npt.NDArray[np.bool_]:
         """Which tokens only spell a value otherwise at a place (see `place_of`)."""
@@ -57,6 +68,24 @@ class SpellingQuota:
     def note(self, engine: int, tokens: Tokens, place: str) -> None:
         """Count proven rejections."""
         self._proven[engine, place] += int(self.of(tokens, place).sum())
+
+    def draw(
+        self,
+        tokens: Tokens,
+        cap: int,
+        always: Sequence[int],
+        key: str,
+        split: tuple[Sequence[int], Sequence[int]],
+        where: tuple[str, object],
+    ) -> Tokens:
+        """The tokens to resolve that accepters and rejecters `split` on at a place of a value."""
+        accepters, rejecters = split
+        alike, here = self.of(tokens, where[0]), (tuple(accepters), *where)
+        most = min(cap, max(_ENOUGH, _AT_PLACE - self._drawn[here]))
+        values = draw(tokens[~alike], most, always, key, self.shapes)
+        self._drawn[here] += len(values)
+        spellings = draw(tokens[alike], self.left(rejecters, where[0]), always, key, self.shapes)
+        return np.sort(np.concatenate([values, spellings]))
 
     def left(self, engines: Sequence[int], place: str) -> int:
         """How many more to resolve that all of some engines reject."""
@@ -70,14 +99,15 @@ def find_disputes(
     cap: int | None,
     always: Sequence[int],
     key: str,
-    quota: SpellingQuota | None = None,
-    place: str = "",
+    quota: Quota | None = None,
+    where: tuple[str, object] = ("", ()),
 ) -> list[Dispute]:
     """Every dispute among `masks`, shape ``(len(engines), words)``, over ids below `size`.
 
     In the order of their accepters. Of each `cap` tokens are drawn (None: all), never without those
-    among `always`; the sample depends on `key` and the dispute's own engines. Under a cap, tokens
-    that only spell a value otherwise have a `quota` of their own for each `place`.
+    among `always`; the sample depends on `key` and the dispute's own engines. Under a cap a `quota`
+    says how many are like others that are drawn, here or at an earlier position of the same place:
+    the word for it (`place_of`), and where in the value it is.
     """
     differing = np.bitwise_or.reduce(masks) & ~np.bitwise_and.reduce(masks)
     if not differing.any():
@@ -89,12 +119,12 @@ def find_disputes(
             continue
         rejecters = tuple(engine for engine in engines if engine not in accepters)
         name = ",".join(map(str, accepters))
-        parts = [(tokens, cap)]
-        if cap is not None and quota is not None:
-            alike = quota.of(tokens, place)
-            parts = [(tokens[~alike], cap), (tokens[alike], quota.left(rejecters, place))]
-        drawn = [draw(some, most, always, f"{key}/{name}") for some, most in parts]
-        out.append(Dispute(accepters, rejecters, tokens, np.sort(np.concatenate(drawn))))
+        how = always, f"{key}/{name}"
+        if cap is None or quota is None:
+            drawn = draw(tokens, cap, *how)
+        else:
+            drawn = quota.draw(tokens, cap, *how, (accepters, rejecters), where)
+        out.append(Dispute(accepters, rejecters, tokens, drawn))
     return sorted(out, key=lambda dispute: dispute.accepters)
 
 
@@ -113,22 +143,37 @@ def _split(
     return parts
 
 
-def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> Tokens:
-    """A sample of `cap` of `tokens`, ascending.
+def draw(
+    tokens: Tokens,
+    cap: int | None,
+    always: Sequence[int],
+    key: str,
+    shapes: npt.NDArray[np.int32] | None = None,
+) -> Tokens:
+    """A sample of at most `cap` of `tokens`, ascending.
 
     Tokens among `always` are in by right; the others are the first by a keyed hash, which is a
-    uniform sample without replacement that depends on nothing but the key.
+    uniform sample without replacement that depends on nothing but the key. With `shapes`, where
+    there are more than a few tokens, not more than `_ALIKE` of each shape are in.
     """
-    if cap is None or len(tokens) <= cap:
+    if cap is None or len(tokens) <= (cap if shapes is None else min(cap, _FEW)):
         return tokens
     among = np.unique(np.asarray(always, dtype=np.int32))
     at = np.minimum(np.searchsorted(tokens, among), len(tokens) - 1)
     at = at[tokens[at] == among]
     others = np.delete(tokens, at)
-    count = max(cap - len(at), 0)
-    values = _mixed(others, keyed_index(key, 1 << 63))  # no two are the same
-    first = np.argpartition(values, count - 1)[:count] if 0 < count < len(others) else slice(count)
-    return np.sort(np.concatenate([tokens[at], others[first]]))
+    others = others[np.argsort(_mixed(others, keyed_index(key, 1 << 63)))]  # no two are the same
+    if shapes is not None:
+        others = others[_first_alike(shapes[others])]
+    return np.sort(np.concatenate([tokens[at], others[: max(cap - len(at), 0)]]))
+
+
+def _first_alike(shapes: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+    """Where the first `_ALIKE` of each shape stand, ascending."""
+    order = np.argsort(shapes, kind="stable")
+    _, starts, counts = np.unique(shapes[order], return_index=True, return_counts=True)
+    ranks = np.arange(len(order)) - np.repeat(starts, counts)
+    return np.sort(order[ranks < _ALIKE])
 
 
 def _mixed(tokens: Tokens, salt: int) -> npt.NDArray[np.uint64]:

@@ -418,6 +418,12 @@ def _place(text: bytes, offset: int) -> _Place:
         node = entry.value
 
 
+def value_place(text: bytes, offset: int) -> tuple[_Path, str]:
+    """Where in a value a byte of its text is; all items of an array are one place."""
+    path, part = _place(text, offset)
+    return tuple("[]" if isinstance(step, int) else step for step in path), part
+
+
 def _entry(text: bytes, path: _Path) -> tuple[Entry, Entry | None] | None:
     """The member or item that a path, not empty, leads to, and the next; None without any."""
     entries, found = root_of(text).entries, None

@@ -28,6 +28,12 @@ _MAGIC = b"maskcourt vocabulary 1\n"
 _LEAD = 5
 _FILE_MAGIC = b"maskcourt vocabulary file 2\n"
 _BLANK_OUTSIDE = re.compile(rb'[^"]*[ \t\n\r]')
+_KINDS = re.sub(
+    rb"(?s)([a-z])|([A-Z])|([0-9])|([\x80-\xff])|[!#-+./;-@^-`|~]",
+    lambda one: (b".", b"a", b"A", b"0", b"\x80")[one.lastindex or 0],
+    bytes(range(256)),
+)
+"""For each byte one that stands for all of its kind; what means something in JSON is itself."""
 _BLANK_OR_ESCAPE = re.compile(rb'[^"\\]*(?:\\[u/]|"[^"]*[ \t\n\r])')
 
 
@@ -125,6 +131,18 @@ class Vocabulary:
         outside = [_BLANK_OUTSIDE.match(one) is not None for one in self.tokens]
         inside = [_BLANK_OR_ESCAPE.match(one) is not None for one in self.tokens]
         return np.array(outside), np.array(inside)
+
+    @cached_property
+    def shapes(self) -> npt.NDArray[np.int32]:
+        """A number that the tokens share which look alike, shape ``(size,)``.
+
+        These begin and end with the same kind of character, and all or none of them have a
+        quotation mark, and a backslash.
+        """
+        numbers: dict[tuple[bytes, bytes, bool, bool], int] = {}
+        kinds = (one.translate(_KINDS) for one in self.tokens)
+        shapes = ((one[:1], one[-1:], b'"' in one, b"\\" in one) for one in kinds)
+        return np.array([numbers.setdefault(one, len(numbers)) for one in shapes], dtype=np.int32)
 
     @cached_property
     def tokens(self) -> list[bytes]:

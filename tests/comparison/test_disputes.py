@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.comparison.disputes import SpellingQuota, draw, find_disputes
+from harness.comparison.disputes import Quota, draw, find_disputes
+from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import set_bits
 
 SIZE = 70
@@ -101,14 +102,14 @@ class TestSpellings:
     MASKS = ({*range(60)}, set())
 
     def quota(self, proven=0, place="after value"):
-        quota = SpellingQuota((np.arange(SIZE) < 20, np.zeros(SIZE, dtype=np.bool_)))
+        quota = Quota((np.arange(SIZE) < 20, np.zeros(SIZE, dtype=np.bool_)), np.arange(SIZE))
         quota.note(1, np.arange(proven, dtype=np.int32), place)
         return quota
 
     def blanks(self, quota, cap=30, always=()):
         stacked = np.array([set_bits(ids, WORDS) for ids in self.MASKS], dtype=np.uint32)
         (one,) = find_disputes(
-            stacked, [0, 1], SIZE, cap, always, "key", quota, place="after value"
+            stacked, [0, 1], SIZE, cap, always, "key", quota, where=("after value", ())
         )
         assert len(one.drawn) == len(set(one.drawn.tolist()))
         return sum(token < 20 for token in one.drawn.tolist()), len(one.drawn)
@@ -129,6 +130,70 @@ class TestSpellings:
 
     def test_is_resolved_as_all_else_without_a_cap(self):
         assert self.blanks(self.quota(proven=9), cap=None) == (20, 60)
+
+
+class TestPlaces:
+    def test_at_many_positions_of_one_place_a_few_are_enough(self):
+        """A long string in which one engine refuses what the other takes, and a second string."""
+        no_blanks = np.zeros(400, dtype=np.bool_)
+        quota = Quota((no_blanks, no_blanks), np.arange(400))
+        masks = np.array([set_bits(range(400), 13), set_bits([], 13)], dtype=np.uint32)
+
+        def resolved(string, position, cap=100):
+            where = ("inside string", string)
+            (one,) = find_disputes(masks, [0, 1], 400, cap, (9,), str(position), quota, where)
+            return len(one.drawn)
+
+        assert [resolved("note", position) for position in range(4)] == [100, 28, 4, 4]
+        assert resolved("name", 4) == 100
+        assert resolved("name", 5, cap=None) == 400
+
+
+class TestShapes:
+    """Sixty tokens of six shapes, by their tens."""
+
+    TOKENS = np.arange(60, dtype=np.int32)
+
+    def shapes(self, **how):
+        sample = draw(
+            self.TOKENS, how.pop("cap", 30), how.pop("always", ()), "key", self.TOKENS // 10
+        )
+        return [int((sample // 10 == ten).sum()) for ten in range(6)]
+
+    def test_of_many_tokens_two_of_each_shape_are_resolved(self):
+        assert self.shapes() == [2, 2, 2, 2, 2, 2]
+        assert sum(self.shapes(cap=5)) == 5
+
+    def test_what_is_on_the_path_comes_on_top(self):
+        assert self.shapes(always=(20, 21, 22)) == [2, 2, 5, 2, 2, 2]
+
+    def test_of_few_tokens_and_without_a_cap_all_are(self):
+        few = np.arange(30, dtype=np.int32)
+        assert len(draw(few, 30, (), "key", few * 0)) == 30
+        assert self.shapes(cap=None) == [10] * 6
+
+    def test_tokens_that_look_alike_share_one(self):
+        tokens = [
+            b"ab",
+            b"xyz",
+            b"a",
+            b"aB",
+            b'a"',
+            b" a",
+            b"1a",
+            b"2b",
+            b"\n",
+            b"\t",
+            b"}",
+            b"!x",
+            b"?y",
+        ]
+        words = byte_vocabulary(tokens)
+        shapes = words.shapes[-len(tokens) :].tolist()
+        assert shapes[0] == shapes[1] == shapes[2]
+        assert shapes[6] == shapes[7]
+        assert shapes[11] == shapes[12]
+        assert len(set(shapes)) == 9
 
 
 class TestDrawing:

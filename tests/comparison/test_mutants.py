@@ -172,7 +172,7 @@ def skipping_the_end(follow):
 def drawn_by_place(draw):
     """The sample is drawn by the places of the tokens in their list."""
 
-    def drawn(tokens, cap, always, key):
+    def drawn(tokens, cap, always, key, *_):
         if cap is None or len(tokens) <= cap:
             return draw(tokens, cap, always, key)
         places = draw(np.arange(len(tokens), dtype=np.int32), cap, (), f"{key}/{len(tokens)}")
