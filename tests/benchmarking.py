@@ -1,7 +1,5 @@
 """Benchmarks of tiny engines, for tests: a plan, its workload, lanes without processes."""
 
-from __future__ import annotations
-
 import json
 
 from benchmarks.lane import BenchLane, MeteredJudge

@@ -1,7 +1,5 @@
 """Runs written by hand: the rows of cases as a test needs them, stored as a run stores them."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

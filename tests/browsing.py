@@ -1,7 +1,5 @@
 """A report in a browser, as its reader acts on it; the fixtures are those of ``tests/report``."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil

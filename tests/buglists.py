@@ -1,7 +1,5 @@
 """Bugs written by hand, for tests of what shows them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

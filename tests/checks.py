@@ -1,7 +1,5 @@
 """Cheap checks of the whole method, each of a few cases of which all is known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The command line as a user has it: in a process of its own, watched from outside."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

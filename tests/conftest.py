@@ -1,7 +1,5 @@
 """Options of the test run, and what several test modules share."""
 
-from __future__ import annotations
-
 import gc
 import os
 import platform

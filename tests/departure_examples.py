@@ -1,7 +1,5 @@
 """Verdicts that entries of the catalogue of departures fit, and verdicts that they nearly fit."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small finished run to be forged, and the command lines that open runs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace

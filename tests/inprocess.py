@@ -11,8 +11,6 @@ Example:
     ['false_acceptance']
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """JSON values, and what might be taken for schemas, drawn by hypothesis."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

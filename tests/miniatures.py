@@ -25,8 +25,6 @@ in the schema tells it; validators ignore these annotations:
     is the number of tokens consumed before.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

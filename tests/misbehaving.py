@@ -1,7 +1,5 @@
 """Engines that break what ties their process to the coordinator: each does it at three places."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

@@ -5,8 +5,6 @@ MASKCOURT_RUN for another run in the report). No installed kernel is needed, and
 where and by which interpreter they were executed is kept.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

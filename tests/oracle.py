@@ -6,8 +6,6 @@ can finish through the token; `is_valid` says by plain comparison of values whic
 valid. Nothing here uses the harness's own resolvers or validators.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

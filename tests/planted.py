@@ -6,8 +6,6 @@ forbids a token that is right, under one it allows a token that is wrong, under 
 test knows where a run stands without looking at a clock.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -5,8 +5,6 @@ Example:
     >>> book.verdict("false_acceptance", "AcceptsExtra", b'"', b"x", book.completion(b'y"'))
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Runs for tests of the report: small, with every sort of verdict, or as hostile as can be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

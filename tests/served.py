@@ -4,8 +4,6 @@
 Each subclass of it in `FAULTS` does as it does but for one fault.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

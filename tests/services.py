@@ -1,7 +1,5 @@
 """Services for hosts in tests: one that does what it is told, and several that never start."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

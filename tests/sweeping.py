@@ -5,8 +5,6 @@ a head without processors, where the driver is, and nodes of one processor each.
 adds a node. Whatever Ray is in, it is not the process of the tests.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Where data and caches lie: by a variable, by the user's cache directory, in a checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

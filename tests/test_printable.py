@@ -1,7 +1,5 @@
 """What others wrote does nothing on a terminal, in a spreadsheet, or in Markdown."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

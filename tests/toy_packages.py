@@ -1,7 +1,5 @@
 """Tiny wheels made by hand, a package index that has nothing else, and an adapter for them."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

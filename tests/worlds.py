@@ -15,8 +15,6 @@ Annotations say how:
     The texts of `Allows`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Runs of hand-written cases, for tests of what is counted of them."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

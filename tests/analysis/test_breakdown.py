@@ -1,7 +1,5 @@
 """Verdicts by one column, and contested ones by cause, counted by hand."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The matrix: what each engine gets wrong, in a sentence with an example."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.analysis.matrix import example_text

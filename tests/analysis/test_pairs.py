@@ -1,7 +1,5 @@
 """Engines in pairs: what is tested, and how it is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.analysis.tally import summary

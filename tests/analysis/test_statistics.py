@@ -1,7 +1,5 @@
 """Intervals and tests of pairs: they hold what they promise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

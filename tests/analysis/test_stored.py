@@ -1,7 +1,5 @@
 """A run in a database: how far walks went, which runs are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.analysis.rates import walked_bytes

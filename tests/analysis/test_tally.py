@@ -1,7 +1,5 @@
 """Every number of a summary, counted by hand."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

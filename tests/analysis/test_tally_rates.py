@@ -1,7 +1,5 @@
 """The leading figures of a summary: loss and leak; and the rate of wrong bits."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.analysis import tally

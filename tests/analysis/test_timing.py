@@ -1,7 +1,5 @@
 """Times of engines as a run holds them, folded into the figures that a report shows."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

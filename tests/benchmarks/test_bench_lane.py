@@ -1,7 +1,5 @@
 """A lane of the benchmark: what it proves, what it counts, with hosts and without."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What the benchmark measures, on tiny engines, and its arithmetic."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import json

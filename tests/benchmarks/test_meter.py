@@ -1,7 +1,5 @@
 """The benchmark's timer and meter tell the truth."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What all cases of a collection cost, from a run of some of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

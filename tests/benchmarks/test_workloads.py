@@ -1,7 +1,5 @@
 """What the benchmark runs: cases, long texts, vocabularies of other sizes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

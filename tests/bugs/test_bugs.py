@@ -1,7 +1,5 @@
 """``maskcourt bugs`` and ``minimize`` on runs with planted errors, and on what real engines do."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Edits of schemas and texts: what they may leave out, and what must stay."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Bugs as a list: what is one bug, of samples whose outcome is given, and what is kept beside a run."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Nothing of a run is code in a script, Markdown in a text, or an order to a terminal."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 

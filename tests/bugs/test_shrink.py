@@ -1,7 +1,5 @@
 """Shrinking with engines that are functions: to the smallest case, and one error in many forms is one bug."""
 
-from __future__ import annotations
-
 import json
 import re
 

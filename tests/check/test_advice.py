@@ -1,7 +1,5 @@
 """Rewritings say the same in other words, and only what helps is advised."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

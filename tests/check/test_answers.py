@@ -1,7 +1,5 @@
 """What is said of answers: on a terminal, on a page, as JSON."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``maskcourt check`` as a user has it, on engines with planted faults."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

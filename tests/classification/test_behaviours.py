@@ -1,7 +1,5 @@
 """Behaviours are looked for in all engines, and classed alike where the sources are alike."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Every entry of the catalogue fits what it declares, and not what is nearly that."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """The list of warnings holds all that the installed engines can print, and rules are held to it."""
 
-from __future__ import annotations
-
 import re
 from contextlib import closing
 from pathlib import Path

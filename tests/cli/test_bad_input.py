@@ -1,7 +1,5 @@
 """Bad input: one line that says what, where and what to do; nothing written, nothing lost."""
 
-from __future__ import annotations
-
 import io
 import json
 import resource

@@ -1,7 +1,5 @@
 """The command line: what goes to standard output, what to standard error, and the exit code."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """No command writes a character that a terminal would obey, whatever others called their things."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Options of commands, made of the fields of requests."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass

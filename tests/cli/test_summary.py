@@ -1,7 +1,5 @@
 """What ends a run on the command line: a search for bugs that may fail, and a summary that does not."""
 
-from __future__ import annotations
-
 import json
 import signal
 

@@ -1,7 +1,5 @@
 """Adapters that contradict themselves: what is wrong with them is named, and no engine is charged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

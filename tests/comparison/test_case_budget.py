@@ -1,7 +1,5 @@
 """The budget of a case: everything about it ends, and what was proven until then is kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget

@@ -1,7 +1,5 @@
 """The method on miniatures, held to an oracle that knows every text an engine can write."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from types import MappingProxyType

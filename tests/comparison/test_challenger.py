@@ -1,7 +1,5 @@
 """The challenger convicts whom all engines agree with, nobody who is right, and takes nothing away."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import dataclass, replace

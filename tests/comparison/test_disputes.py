@@ -1,7 +1,5 @@
 """Disputes are the exact patterns of who accepts; samples of them are fair and keyed."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a rejection costs: a spelling, a trap or the value; what is unclear is not guessed."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 from operator import eq, mul

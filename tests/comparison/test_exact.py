@@ -1,7 +1,5 @@
 """Exactly what is wrong: miniatures whose every text is known, and the method held to that."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

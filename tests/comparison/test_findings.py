@@ -1,7 +1,5 @@
 """What a completion proves, and about whom: the one place where verdicts are decided."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

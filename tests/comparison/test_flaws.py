@@ -1,7 +1,5 @@
 """Errors of other kinds: each under its own name, with one witness, and nobody else accused."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Instances as evidence: what a case's own instances prove about each engine beside the walks."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

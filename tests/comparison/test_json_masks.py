@@ -1,7 +1,5 @@
 """The mask of JSON is, of every state and vocabulary, what the lexer says of each token by itself."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The march asks for many positions at once; what is learned of each must be as if asked alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Made instances: cases that bring none are walked and fed, and nobody is convicted by belief."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

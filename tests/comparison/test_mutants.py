@@ -4,8 +4,6 @@ A mutant changes one function. Its check, a test of this package or of `tests.ch
 which all is known and must then fail; it passes on the original.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A whole run on real engines finds what was planted in one of them, and nothing else."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow.parquet as pq

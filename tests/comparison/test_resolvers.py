@@ -1,7 +1,5 @@
 """The two resolvers on the same walks: sharing completions loses no proof and makes no false one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

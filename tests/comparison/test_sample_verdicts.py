@@ -1,7 +1,5 @@
 """Samples as evidence: what texts prove that engines write themselves, and what they never prove."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

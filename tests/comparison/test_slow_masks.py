@@ -1,7 +1,5 @@
 """An engine with slow masks is asked about less; what is proven of others stays the same."""
 
-from __future__ import annotations
-
 import string
 
 from harness.comparison import text_feeding

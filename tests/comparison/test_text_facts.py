@@ -1,7 +1,5 @@
 """What is stored of the text of a verdict: is it about `format` alone, or a rare value."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

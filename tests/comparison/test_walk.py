@@ -1,7 +1,5 @@
 """Which text is walked, in which tokens, depends on the seed, the case and what all accept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

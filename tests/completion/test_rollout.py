@@ -1,7 +1,5 @@
 """Roll-outs end soon, take only what is allowed, and depend on nothing but their key."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The generated cases: every keyword at every place, labelled as both validators say."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """``maskcourt conformance`` as a user has it, on real engines and few keywords."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

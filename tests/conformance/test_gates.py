@@ -1,7 +1,5 @@
 """Gate lists: written from a table, read, and scored against it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

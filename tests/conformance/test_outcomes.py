@@ -1,7 +1,5 @@
 """What is said of a cell, on tiny engines that err in one known way."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

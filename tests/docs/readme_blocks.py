@@ -1,7 +1,5 @@
 """The output that README shows: ``python -m tests.docs.readme_blocks`` writes it anew."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

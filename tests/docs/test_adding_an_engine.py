@@ -1,7 +1,5 @@
 """The adapter of docs/adding-an-engine.md, taken from the page and used as the page says."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ They were not run on GitHub. What stands in for it is bash with the options that
 files that it names in variables, and a `maskcourt` that writes down what it is asked.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

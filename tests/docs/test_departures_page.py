@@ -1,7 +1,5 @@
 """The page about departures shows the catalogue as it is: behaviours by engine, kinds, warnings."""
 
-from __future__ import annotations
-
 from harness.classification.departures import (
     ANY,
     ENGINES,

@@ -1,7 +1,5 @@
 """What the documents name is there: files, modules, commands, targets, links, words."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """The page about presets shows datasets/presets.toml as it is."""
 
-from __future__ import annotations
-
 from harness.engines.presets import load_presets
 from tests.command import ROOT
 

@@ -1,7 +1,5 @@
 """README shows what the commands print, and is short."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.docs.readme_blocks import README, alike, blocks, output_of

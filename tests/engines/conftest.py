@@ -1,7 +1,5 @@
 """Older versions of engines, for the tests marked ``network``; toy engines, for environments."""
 
-from __future__ import annotations
-
 import sys
 import zipfile
 from collections.abc import Callable

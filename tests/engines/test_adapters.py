@@ -1,7 +1,5 @@
 """The built-in engines keep the contract, in both configurations, and their own peculiarities."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

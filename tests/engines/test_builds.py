@@ -1,7 +1,5 @@
 """A build at hand is the one that a host gets, and is told from all others by its content."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

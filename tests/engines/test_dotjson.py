@@ -1,7 +1,5 @@
 """dotjson's adapter, on a fake of the documented calls: the library itself was never run."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 from typing import Any

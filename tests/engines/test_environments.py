@@ -3,8 +3,6 @@
 Packages are tiny wheels made here, and pip and uv know of nothing but the directory they lie in.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

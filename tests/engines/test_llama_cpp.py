@@ -1,7 +1,5 @@
 """The adapter of llama.cpp: what ends a process costs a refusal, and what is remembered is right."""
 
-from __future__ import annotations
-
 import os
 import signal
 

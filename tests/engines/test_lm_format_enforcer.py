@@ -1,7 +1,5 @@
 """What lm-format-enforcer's adapter makes of the library: the same masks, and its exceptions."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """The honest miniature keeps the contract; each liar lies as told; the contract finds it out."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -4,8 +4,6 @@ So does one that is killed from outside twice over the same question; killed onc
 again, and nothing is different.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The panel asks all engines at once and tells what became of each, whatever the others do."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

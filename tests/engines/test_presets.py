@@ -1,7 +1,5 @@
 """Presets: what servers make of schemas, held to what their own functions were seen to say."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import version
 from pathlib import Path

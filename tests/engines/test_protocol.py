@@ -1,7 +1,5 @@
 """Masks as sets of token ids, following by mask, and options with their defaults."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the service inside a host does with its engine, held to the obvious way of doing it."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import os

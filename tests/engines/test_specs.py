@@ -1,7 +1,5 @@
 """Engine specs: what can be written, what it is called, and what to write instead."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 import subprocess

@@ -1,7 +1,5 @@
 """Probing: how far a text is let, and what holds where it stops."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

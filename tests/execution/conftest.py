@@ -1,7 +1,5 @@
 """What several files of tests of whole sweeps need."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 

@@ -1,7 +1,5 @@
 """Whole runs in processes of their own: killed, interrupted, gone on with, on one lane or two."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

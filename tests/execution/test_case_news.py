@@ -1,7 +1,5 @@
 """What a stored case adds to the standing, and how it is told where output is no terminal."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.engines.requests import EngineMetadata

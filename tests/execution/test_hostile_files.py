@@ -1,7 +1,5 @@
 """Hostile schemas through real engines: the run ends, and each outcome is accounted for."""
 
-from __future__ import annotations
-
 import json
 import select
 import socket

@@ -1,7 +1,5 @@
 """A lane compiles ahead: which case comes next depends on which schema is compiled, nothing else."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

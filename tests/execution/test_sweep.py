@@ -1,7 +1,5 @@
 """Whole sweeps on clusters of this machine: killed in every part, they lose and double nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The driver of a sweep may be ended at any moment: that is told, and nothing of it is left."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

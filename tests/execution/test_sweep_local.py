@@ -1,7 +1,5 @@
 """Sweeps that start their cluster themselves, or lose it: told in a line, nothing left behind."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Located or not: a false acceptance is placed at its token only where nothing could be saved there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

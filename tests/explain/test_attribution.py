@@ -1,7 +1,5 @@
 """Where a token would come: its category, the keyword in force there, and where that stands."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema

@@ -1,7 +1,5 @@
 """The part of a text that fails is found, and what stands beside it is not blamed."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Calls made of the accepted answers of BFCL: the first one, and what differs from it in one way."""
 
-from __future__ import annotations
-
 from harness.impact.bfcl import OPTIONAL, BfclQuestion, accepted_value
 
 

@@ -1,7 +1,5 @@
 """The task of BFCL against its published data and checker; skipped where `bfcl-eval` is absent."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json

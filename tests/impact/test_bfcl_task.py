@@ -1,7 +1,5 @@
 """Functions of BFCL as schemas and tools, its data from wherever they lie, and how a call is scored."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Engines compared by paired answers, and the effects of an instruction's placement."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

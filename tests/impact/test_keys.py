@@ -1,7 +1,5 @@
 """Questions under four placements of an instruction, and final answers to mathematics."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

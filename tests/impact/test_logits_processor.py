@@ -1,7 +1,5 @@
 """A logits processor over any adapter, fed with tensors as transformers would."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

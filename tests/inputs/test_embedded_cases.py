@@ -1,7 +1,5 @@
 """The embedded cases: every label is proven, and together they cover the specification."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """The reported bugs: every label is proven, and each line says what the description promises."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

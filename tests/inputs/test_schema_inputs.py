@@ -1,7 +1,5 @@
 """Schemas as a user names them: whatever is wrong is told with its file and place, in one line."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

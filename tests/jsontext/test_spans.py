@@ -1,7 +1,5 @@
 """Every value of a JSON text lies where its own text is."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

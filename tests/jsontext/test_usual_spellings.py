@@ -1,7 +1,5 @@
 """The usual spellings of a value, and which texts have one value."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.jsontext.usual_spellings import as_given, orders_of, usual_spellings, value_key

@@ -1,7 +1,5 @@
 """Every rule is held against an engine in its host, and what is found can be tried again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Each fault breaks the one rule that it is planted against; honest libraries keep every rule."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """An adapter that cannot drive what is installed is found out at once, and told so in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness import __version__

@@ -1,7 +1,5 @@
 """A verification says of any adapter what it keeps of the contract, and how it breaks the rest."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Replaying verdicts: what was proven comes out again, and what was not is told apart."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The command ``replay``: what it prints, and how it exits."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Choosing verdicts and reading their witnesses: which ones, in what order, and no more than that."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

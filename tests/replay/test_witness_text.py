@@ -1,7 +1,5 @@
 """A witness in full: one object to repeat it with, and the same to read."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

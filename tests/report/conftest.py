@@ -1,7 +1,5 @@
 """What tests of the page in a browser share: reports as files, and the browser that opens them."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

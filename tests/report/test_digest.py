@@ -1,7 +1,5 @@
 """What a newcomer reads at the end of a run: the answer first, in few lines."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

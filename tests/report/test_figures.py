@@ -1,7 +1,5 @@
 """Figures and tables of a run: the same bytes for the same run, the numbers of the tally."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

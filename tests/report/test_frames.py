@@ -1,7 +1,5 @@
 """A run as pandas frames: the rows that were stored, chosen, typed, classified."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The notebooks run from a fresh clone, and what is committed of them is clean."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

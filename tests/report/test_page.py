@@ -1,7 +1,5 @@
 """The report as one file: what it holds, which verdicts it shows, and that nothing gets out."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The report in a browser: what it answers, and its explorer, by mouse and by keyboard."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import reporting

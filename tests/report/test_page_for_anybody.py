@@ -1,7 +1,5 @@
 """The report in a browser: for anybody, on any screen, whoever made the run."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import reporting

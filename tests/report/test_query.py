@@ -1,7 +1,5 @@
 """SQL over runs: what the views hold, and what a query cannot reach."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

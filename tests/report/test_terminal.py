@@ -1,7 +1,5 @@
 """What a reader of the terminal sees: bugs beside warned and departures, and how bad they are."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """A run on disk: cases are wholly there or not at all, and what was damaged is never read."""
 
-from __future__ import annotations
-
 import errno
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Where a run may be written is said before engines are started."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a run from elsewhere may have imported, installed, opened and fetched: next to nothing."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import sys
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Both validators agree with every text of a format, and every format of 2020-12 has some."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What stands at a pointer, and by which ways a subschema applies."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.schemas.schema import Schema

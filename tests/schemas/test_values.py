@@ -1,7 +1,5 @@
 """Values for a schema: of which kinds they are, and that making them ends."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """The variants of a schema: every alternative, and nothing that both sides forbid."""
 
-from __future__ import annotations
-
 from harness.schemas.variants import Variants, merged, property_names
 
 

@@ -1,7 +1,5 @@
 """The battery of spellings; what miniatures that spell in a known way, and installed engines, answer."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

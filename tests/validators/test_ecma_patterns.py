@@ -1,7 +1,5 @@
 """A pattern is read as ECMA-262 says, by both libraries, or not at all."""
 
-from __future__ import annotations
-
 import json
 import re
 

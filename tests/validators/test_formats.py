@@ -1,7 +1,5 @@
 """A format proves something only where two checks agree and the specification has one reading."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The judge decides what both validators prove, and survives what ends them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Patterns are respelt where a schema has them, and nowhere else."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Two validators give a proof only where both say the same of the same text."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

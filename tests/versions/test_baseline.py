@@ -1,7 +1,5 @@
 """A run compared with a file of what is known to be wrong."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``maskcourt compare``: what is fixed, new, there still, and what cannot be told."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

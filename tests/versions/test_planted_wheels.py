@@ -4,8 +4,6 @@ The library is one function, which says what the engine makes of a schema. The a
 beside the wheels, and answers by what the honest miniature allows under that.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Whatever happens inside a host, the coordinator lives, and is told what it was."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """Temporary directories: their holder's alone, and gone with it in whatever way it ends."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor

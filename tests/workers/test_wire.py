@@ -1,7 +1,5 @@
 """Messages arrive as they were sent, or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import struct
