@@ -1,6 +1,7 @@
 """Options of the test run, and what several test modules share."""
 
 import gc
+import itertools
 import os
 import platform
 import sys
@@ -125,3 +126,14 @@ def call(
         return leaving.value.code, printed.out, printed.err
 
     return run
+
+
+@pytest.fixture
+def stored(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., object]:
+    """Stores books as a run, each time another, of the engines that the module names."""
+    from tests import books
+
+    engines, made = getattr(request.module, "ENGINES", books.ENGINES), itertools.count()
+    return lambda *some, **options: books.store(
+        tmp_path / f"run{next(made)}", *some, **{"engines": engines, **options}
+    )

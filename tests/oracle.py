@@ -37,22 +37,7 @@ SPELLINGS = [
 """Texts beside the plain ones: other spellings of the values, things that are no JSON, neighbours."""
 
 TAILS = [
-    "",
-    "1",
-    "12]",
-    ", 1]",
-    "]",
-    '"',
-    'b"',
-    'é"',
-    '"]',
-    ".0",
-    "0",
-    "e0",
-    " ",
-    " ]",
-    ": 1}",
-    "}",
+    *("", "1", "12]", ", 1]", "]", '"', 'b"', 'é"', '"]', ".0", "0", "e0", " ", " ]", ": 1}", "}")
 ]
 """What may follow the beginning of a right text."""
 
@@ -65,21 +50,9 @@ class ForbidsAndAccepts(miniatures.ForbidsOne, miniatures.AcceptsExtra):
     """Its mask and its consuming differ, and it can get stuck behind a token of its own mask."""
 
 
-LIARS = [
-    ForbidsAndAccepts,
-    miniatures.AcceptsExtra,
-    miniatures.ForbidsOne,
-    miniatures.ForgetsMaxItems,
-    miniatures.MaskLies,
-    miniatures.ConsumeLies,
-]
-BARRED = (
-    ForbidsAndAccepts,
-    miniatures.ForbidsOne,
-    miniatures.MaskLies,
-    miniatures.ConsumeLies,
-)
+BARRED = (ForbidsAndAccepts, miniatures.ForbidsOne, miniatures.MaskLies, miniatures.ConsumeLies)
 """Engines that can get stuck: nothing is certain about how their continuations end."""
+LIARS = [*BARRED, miniatures.AcceptsExtra, miniatures.ForgetsMaxItems]
 
 RESOLVERS = {name: resolver(Effort()) for name, resolver in resolvers.RESOLVERS.items()}
 

@@ -31,14 +31,6 @@ def timed(name, compiled=(), steps=(), walk=0):
     return book
 
 
-@pytest.fixture
-def stored(tmp_path):
-    def store(*some, **options):
-        return books.store(tmp_path / "run", *some, **{"engines": ENGINES, **options})
-
-    return store
-
-
 class TestTimings:
     def test_time_to_first_mask_is_compilation_and_first_mask_of_one_schema(self, stored):
         run = stored(

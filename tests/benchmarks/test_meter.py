@@ -20,9 +20,6 @@ class Slow:
         self.wait()
         self.wait()
 
-    def _hidden(self) -> None:
-        self.wait()
-
 
 class Slower(Slow):
     def wait(self) -> str:

@@ -106,6 +106,8 @@ def test_a_file_that_is_wrong_is_refused(asked, tmp_path, text, error, message):
     ["bench", "--summary", "FILE/below"],
     ["bench", "--write-baseline", "/proc/none"],
     ["report", "RUN", "--out", "FILE/below"],
+    ["report", "RUN", "--out", "DIR"],
+    ["report", "RUN", "--format", "csv", "--out", "FILE"],
     ["report", "RUN", "--format", "csv", "--out", "/dev/null"],
 ])  # fmt: skip
 def test_what_cannot_be_written_is_refused_before_any_work(arguments, tmp_path):

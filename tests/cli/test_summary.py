@@ -103,3 +103,13 @@ def test_a_case_that_ends_in_an_error_of_the_harness_is_told_last_and_ends_with_
     last = capsys.readouterr().err.splitlines()[-1]
     said = "1 case ended in an error of the harness: three: KeyError: 8"
     assert last.startswith(f"maskcourt: {said}")
+
+
+def test_it_fails_on_what_an_instance_proves(tmp_path, capsys):
+    wrong = books.Book("three").instance(0, "invalid").on_instance(0, "a", "false_acceptance")
+    run = books.store(tmp_path / "run", wrong, engines=ENGINES)
+    with pytest.raises(SystemExit) as leaving:
+        end_run(run, FailOn(("false_acceptances",)), ShrinkBudget(0), None, as_json=True)
+    assert leaving.value.code == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "maskcourt: failed on a: 1 instance with false acceptances"

@@ -11,18 +11,16 @@ import pytest
 from harness.completion.rollout import LIMIT
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import set_bits
-from tests.comparison.test_case_run import EndsEarly, ForbidsEnd
+from tests.comparison.test_case_run import CrashesBehindExtra, EndsEarly, ForbidsEnd
 from tests.inprocess import UNCAPPED, case, records, run_case
 from tests.miniatures import (
     AcceptsExtra,
     ConsumeLies,
-    CrashesOnMask,
     Enumerator,
     LanguageMatcher,
     MaskLies,
     NeverEnds,
     Repeats,
-    crash,
 )
 from tests.oracle import RESOLVERS, ForbidsAndAccepts, flaws
 from tests.replaying import replayed
@@ -242,12 +240,6 @@ class TestEndsThatAllGetWrong:
             assert "Enumerator" not in {engine for engine, _ in accused(rows)}
 
 
-class Stumbles(AcceptsExtra, CrashesOnMask):
-    """Allows the extra texts, and crashes on the way to their end."""
-
-    fail = crash
-
-
 @pytest.mark.thorough
 class TestTheSameWhateverElseHappens:
     CASES = (
@@ -276,8 +268,8 @@ class TestTheSameWhateverElseHappens:
         for one, after in itertools.product(self.CASES, (0, 2)):
             schema = one.schema[:-1] + f', "x-crash": {after}' + "}"
             crashing = replace(one, schema=schema)
-            rows = run_case([*self.ENGINES, Stumbles], crashing, rules=rules)
-            found = [flaw for flaw in listed(rows) if flaw[0] != "Stumbles"]
+            rows = run_case([*self.ENGINES, CrashesBehindExtra], crashing, rules=rules)
+            found = [flaw for flaw in listed(rows) if flaw[0] != "CrashesBehindExtra"]
             assert found == undisturbed[one.id]
             failures += sum(row["outcome"] == "crashed" for row in records(rows, "engines"))
         assert failures > len(self.CASES)

@@ -1,7 +1,6 @@
 """Samples as evidence: what texts prove that engines write themselves, and what they never prove."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,7 @@ from harness.jsontext.partial import Cursor, feed
 from harness.runs.tables import SCHEMAS
 from harness.schemas.violations import odd_texts
 from harness.verdict_kinds import ERRORS
+from tests.comparison.test_instances import BYTES
 from tests.inprocess import case, default_options, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
@@ -27,8 +27,6 @@ from tests.oracle import is_valid, trials
 # The validators raise the limit for good, and hypothesis remarks on it.
 pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
 
-BYTES = replace(byte_vocabulary(), pattern=r"(?s:.)")
-"""Each byte is a token, and these are the canonical tokens of every text."""
 OF_SAMPLES = {"samples", "sample_verdicts"}
 
 

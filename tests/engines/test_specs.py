@@ -238,9 +238,6 @@ class TestLists:
     def test_name_some_engine(self, texts):
         refused(lambda: parse_specs(texts), "no engine is named", "--engines xgrammar,llguidance")
 
-    def test_the_default_engines_exist(self):
-        assert [spec.name for spec in parse_specs(DEFAULT)] == list(DEFAULT)
-
 
 class TestPlugIns:
     def test_can_be_named_like_any_other_and_take_no_built_in_engine_s_place(self, plug_ins):

@@ -187,29 +187,26 @@ class Recorder:
         yield
 
 
-@pytest.fixture
-def executor():
-    return Recorder()
-
-
 def request_for(tmp_path, **asked):
     return BenchRequest(ENGINES, out=tmp_path / "run", **asked)
 
 
-def test_prepares_nothing_for_cases_that_are_not_there(tmp_path, executor):
+def test_prepares_nothing_for_cases_that_are_not_there(tmp_path):
+    executor = Recorder()
     with pytest.raises(UsageError, match="no family 'nonsense'"):
         run_with(executor, request_for(tmp_path, families=("nonsense",)))
     assert executor.asked == []
 
 
-def test_a_bad_place_is_refused_before_anything_is_looked_at(tmp_path, executor):
+def test_a_bad_place_is_refused_before_anything_is_looked_at(tmp_path):
     (tmp_path / "run").touch()
     with pytest.raises(MaskcourtError, match="is no directory"):
-        run_with(executor, request_for(tmp_path, vocabulary="nowhere"))
+        run_with(Recorder(), request_for(tmp_path, vocabulary="nowhere"))
 
 
 @pytest.mark.processes
-def test_another_run_is_refused_before_anything_is_started(tmp_path, executor):
+def test_another_run_is_refused_before_anything_is_started(tmp_path):
+    executor = Recorder()
     with pytest.raises(Reached):
         run_with(executor, request_for(tmp_path, limit=3))
     assert executor.asked == [3]

@@ -84,6 +84,11 @@ class Wants:
         return frozenset()
 
 
+FORBIDS_2 = {"type": "array", "items": {"enum": [1, 2]}, "minItems": 1, "maxItems": 1}
+FORBIDS_2 |= {"x-forbidden": [["[", "2"]]}
+"""Both values are valid, and `ForbidsOne` forbids the second."""
+
+
 def item(schema: Any, wanted: Any = None, name: str = "one") -> Item:
     return Item(name, (Turn("user", json.dumps(wanted)),), json.dumps(schema))
 

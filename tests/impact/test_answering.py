@@ -11,17 +11,8 @@ from harness.impact.answering import outermost, whole
 from harness.impact.answers import ANSWERS, UNCONSTRAINED, ImpactRun, open_impact
 from harness.impact.generation import Sampling, choose
 from harness.protocol import allows, set_bits
-from tests.impact.scripted import ScriptedModel, Wants, answering, item
+from tests.impact.scripted import FORBIDS_2, ScriptedModel, Wants, answering, item
 from tests.miniatures import ConsumeLies, CrashesOnMask, Enumerator, ForbidsOne, RefusesAll
-
-FORBIDS_2 = {
-    "type": "array",
-    "items": {"enum": [1, 2]},
-    "minItems": 1,
-    "maxItems": 1,
-    "x-forbidden": [["[", "2"]],
-}
-"""Both values are valid, and `ForbidsOne` forbids the second."""
 
 
 def answers(model, engines, one, **how):
@@ -218,8 +209,7 @@ def test_a_constrained_text_is_json_and_nothing_else():
 
 
 IDENTITY = {"engines": {"Enumerator": {}, "RefusesAll": {}}, "generation": {"unconstrained": True}}
-SCHEMA = {"type": "array", "items": {"enum": [1, 2]}, "minItems": 1, "maxItems": 1}
-ITEMS = [item(SCHEMA, [n], f"item {n}") for n in (1, 2)]
+ITEMS = [item(FORBIDS_2, [n], f"item {n}") for n in (1, 2)]
 
 
 def answered(path, items=ITEMS):

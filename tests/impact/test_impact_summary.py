@@ -14,23 +14,16 @@ from harness.impact.answers import Cost, ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.causes import read_causes, trace
 from harness.impact.items import sampled
 from harness.impact.summary import summarize
-from tests.impact.scripted import ScriptedModel, Wants, answering, item
+from tests.impact.scripted import FORBIDS_2, ScriptedModel, Wants, answering, item
 from tests.miniatures import ForbidsOne
 
-SCHEMA = {
-    "type": "array",
-    "items": {"enum": [1, 2]},
-    "minItems": 1,
-    "maxItems": 1,
-    "x-forbidden": [["[", "2"]],
-}
 IDENTITY = {
     "task": {"name": "wants", "items": 2},
     "model": {},
     "engines": {"ForbidsOne": {}},
     "generation": {"unconstrained": True},
 }
-ITEMS = [item(SCHEMA, [2], f"item {n}") for n in range(2)]
+ITEMS = [item(FORBIDS_2, [2], f"item {n}") for n in range(2)]
 
 
 class Shrinks:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import cli
 from harness.errors import InputError, UsageError
 from harness.impact import transformers_model
 from harness.impact.items import Turn
@@ -76,10 +75,6 @@ def test_a_model_is_told_its_tools_once_whatever_its_template(has_tools):
 def test_where_nobody_told_the_system_anything_tools_come_first():
     text = prompted(Template(has_tools=False), ASKS)
     assert text.find("weather") < text.find("Is it raining?")
-
-
-def test_the_command_names_the_tasks():
-    assert {"bfcl", "keys", "show"} <= set(cli.commands["impact"].commands)
 
 
 TASK = """

@@ -40,13 +40,9 @@ def test_a_value_is_written_in_each_style(style, text):
 
 
 @pytest.mark.parametrize("style", ["default", "compact", "indent"])
-def test_a_verbatim_text_is_the_same_in_every_style(style):
+def test_a_verbatim_text_is_the_same_in_every_style_and_a_lone_surrogate_stays_an_escape(style):
     text = b'{ "a":1e2,"a" : "\\u0041" }'
     assert styled(Instance(text, verbatim=True), style) == text
-
-
-@pytest.mark.parametrize("style", ["default", "compact", "indent"])
-def test_a_lone_surrogate_stays_an_escape(style):
     text = styled(Instance.of(["\ud800é"]), style)
     assert text.replace(b"\n", b"").replace(b" ", b"") == rb'["\ud800\u00e9"]'
     with pytest.raises(UsageError, match=f"'{style}'"):
@@ -98,20 +94,6 @@ def test_only_cases_with_a_valid_instance():
     assert select(mixed, with_valid=True, generated=True).ids == ("b", "c", "e")
     bare = select(mixed, pattern="[ad]", with_valid=True, generated=True, sample=2)
     assert bare.ids == ("a", "d"), "instances are made where no case has one"
-
-
-def test_with_a_limit_cases_are_read_only_until_there_are_enough():
-    class Counting(ListedCases):
-        count = 0
-
-        def read(self, ids):
-            for one in super().read(ids):
-                self.count += 1
-                yield one
-
-    cases = Counting("test", [case(f"{n:03}") for n in range(100)], "")
-    assert len(select(cases, with_valid=True, limit=5)) == 5
-    assert cases.count <= 6
 
 
 def test_a_sample_is_in_proportion_and_leaves_no_family_out():

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import io
 import json
 import lzma
 import os
@@ -18,9 +17,11 @@ from harness.inputs.case_archives import content_sha256
 from harness.inputs.case_maskbench import data_sha256
 from harness.inputs.case_selection import open_cases, select
 from harness.inputs.download import DATA_SHA256
+from tests.archives import packed
 
 ROOT = "jsonschemabench-0123abc/maskbench/data/"
-KINDS = ["tar.gz", "tgz", "tar.xz", "zip", "directory", "flat directory"]
+ARCHIVES = {"tar.gz": "gz", "tgz": "gz", "tar.xz": "xz", "zip": "zip"}
+KINDS = [*ARCHIVES, "directory", "flat directory"]
 
 
 def file(*tests, schema='{"type": "object"}', extra=""):
@@ -40,34 +41,14 @@ FILES = {
 BARE = b'{"schema":true}'
 
 
-def tar(path, files, mode):
-    """A tar archive; a file whose content is a TarInfo is written as that alone."""
-    with tarfile.open(path, mode) as archive:
-        for name, content in files.items():
-            if isinstance(content, tarfile.TarInfo):
-                content.name = name
-                archive.addfile(content)
-            else:
-                info = tarfile.TarInfo(name)
-                info.size = len(content)
-                archive.addfile(info, io.BytesIO(content))
-    return path
-
-
 def pack(folder, kind, files=FILES, root=ROOT):
     """The files, below `root`, packed as `kind`, in the order given."""
     inside = {root + name: content for name, content in files.items()}
     inside[root.partition("/")[0] + "/README.md"] = b"not data"
     folder.mkdir(exist_ok=True)
     path = folder / f"packed.{kind}"
-    if kind in ("tar.gz", "tgz"):
-        return tar(path, inside, "w:gz")
-    if kind == "tar.xz":
-        return tar(path, inside, "w:xz")
-    if kind == "zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, content in inside.items():
-                archive.writestr(name, content)
+    if kind in ARCHIVES:
+        path.write_bytes(packed(ARCHIVES[kind], inside))
         return path
     for name, content in (files if kind == "flat directory" else inside).items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -200,7 +181,8 @@ def test_what_is_no_archive_of_maskbench_is_refused(tmp_path):
     ):
         path.write_bytes(content)
         assert says in refused(path)
-    tar(path, {f"{top}/maskbench/data/A---1.json": file() for top in "ab"}, "w:gz")
+    twice = {f"{top}/maskbench/data/A---1.json": file() for top in "ab"}
+    path.write_bytes(packed("gz", twice))
     assert "two files 'A---1.json'" in refused(path)
 
 
@@ -208,14 +190,14 @@ def test_what_is_no_archive_of_maskbench_is_refused(tmp_path):
 @pytest.mark.parametrize("cut", [512 * 3, 512 * 4 + 100, -10240, -10240 - 700])
 def test_a_tar_that_ends_early_within_a_whole_compressed_file_is_refused(tmp_path, compress, cut):
     files = {f"{ROOT}A---{n}.json": b"{}" * 300 for n in range(9)}
-    plain = tar(tmp_path / "plain.tar", files, "w").read_bytes()
+    plain = packed("", files)
     (tmp_path / "packed").write_bytes(compress(plain[: plain.rindex(b"{}") + 2][:cut]))
     assert "fetch it again" in refused(tmp_path / "packed")
 
 
 def test_a_corrupt_header_does_not_end_the_archive_quietly(tmp_path):
     files = {f"{ROOT}A---{n}.json": b"{}" for n in range(9)}
-    plain = bytearray(tar(tmp_path / "plain.tar", files, "w").read_bytes())
+    plain = bytearray(packed("", files))
     at = plain.index(b"A---5")
     plain[at : at + 5] = b"B---5"  # the header's checksum is wrong now
     (tmp_path / "packed").write_bytes(gzip.compress(bytes(plain)))

@@ -1,8 +1,6 @@
 """Downloads from a server on this machine, which breaks off, or has nothing."""
 
 import hashlib
-import io
-import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -13,6 +11,7 @@ from harness.errors import InputError, UsageError
 from harness.inputs import download
 from harness.inputs.case_archives import content_sha256
 from harness.inputs.download import fetch
+from tests.archives import packed
 
 CONTENT = bytes(range(256)) * 4096
 
@@ -119,27 +118,17 @@ def test_a_server_that_is_not_there_or_has_no_such_file(server, url, target):
         fetch(url, target, is_whole)
 
 
-def maskbench(**files):
-    """An archive of these files in MaskBench's layout."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in files.items():
-            info = tarfile.TarInfo(f"jsonschemabench-0123abc/maskbench/data/{name}.json")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return packed.getvalue()
-
-
 def test_the_command_verifies_the_contents_and_is_content_when_they_are_there(
     server, url, target, monkeypatch
 ):
-    server.content = maskbench(a=b"{}", b=b"[]")
-    digest = content_sha256({"a.json": b"{}", "b.json": b"[]"})
+    files = {"a.json": b"{}", "b.json": b"[]"}
+    root = "jsonschemabench-0123abc/maskbench/data"
+    server.content = packed("gz", {f"{root}/{name}": text for name, text in files.items()})
     refused = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
     assert refused.exit_code == 2
     assert "does not hold MaskBench at commit" in refused.output
     assert not target.exists()
-    monkeypatch.setattr(download, "DATA_SHA256", digest)
+    monkeypatch.setattr(download, "DATA_SHA256", content_sha256(files))
     for says in (f"{target}: MaskBench", "is there already"):
         result = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
         assert result.exit_code == 0

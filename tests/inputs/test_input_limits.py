@@ -1,12 +1,10 @@
 """Small files that unpack to much, and large ones: refused before they fill the memory."""
 
 import gzip
-import io
 import lzma
 import subprocess
 import sys
 import tarfile
-import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -17,26 +15,11 @@ from harness.inputs.case_selection import open_cases
 from harness.inputs.limits import VARIABLE
 from harness.inputs.schema_inputs import read_instance, read_schemas
 from harness.inputs.vocabulary_readers import open_vocabulary
+from tests.archives import packed
 
 MIB = 2**20
 NAME = "x/maskbench/data/A---1.json"
 CASE = b'{"schema": true}'
-
-
-def packed(kind, members):
-    """An archive of (name, content) pairs."""
-    out = io.BytesIO()
-    if kind == "zip":
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in members:
-                archive.writestr(name, content)
-        return out.getvalue()
-    with tarfile.open(fileobj=out, mode=f"w:{kind}") as archive:
-        for name, content in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return out.getvalue()
 
 
 def claiming(kind, size):
@@ -47,11 +30,9 @@ def claiming(kind, size):
 
 
 BOMBS = {
-    **{
-        kind: partial(packed, kind, [(NAME, CASE + b" " * 2 * MIB)]) for kind in ("gz", "xz", "zip")
-    },
-    "gz, members": lambda: packed("gz", [(f"{NAME}{n}", b" " * MIB) for n in range(17)]),
-    "zip, members": lambda: packed("zip", [(f"{NAME}{n}", b" " * MIB) for n in range(17)]),
+    **{kind: partial(packed, kind, {NAME: CASE + b" " * 2 * MIB}) for kind in ("gz", "xz", "zip")},
+    "gz, members": lambda: packed("gz", {f"{NAME}{n}": b" " * MIB for n in range(17)}),
+    "zip, members": lambda: packed("zip", {f"{NAME}{n}": b" " * MIB for n in range(17)}),
     "a claim": lambda: gzip.compress(claiming(tarfile.REGTYPE, 2**40)),
     **{
         name: lambda kind=kind: lzma.compress(claiming(kind, 9 * MIB) + b"\0" * 9 * MIB)

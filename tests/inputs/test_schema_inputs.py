@@ -2,9 +2,7 @@
 
 import io
 import json
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -15,22 +13,20 @@ SCHEMA = '{ "type": "object" }'
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 
-def _file(directory: Path, text: str | bytes, name: str = "s.json") -> Path:
+def _file(directory, text, name="s.json"):
     path = directory / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
-def test_a_file_and_standard_input_keep_the_spelling_of_a_schema(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_and_standard_input_keep_the_spelling_of_a_schema(tmp_path, monkeypatch):
     path = _file(tmp_path, b"\xef\xbb\xbf" + SCHEMA.encode() + b"\n")
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"false")))
     both = [(one.name, one.text) for one in read_schemas([str(path), "-"])]
     assert both == [(str(path), SCHEMA), ("standard input", "false")]
 
 
-def test_a_directory_stands_for_the_json_files_below_it(tmp_path: Path) -> None:
+def test_a_directory_stands_for_the_json_files_below_it(tmp_path):
     (tmp_path / "deep").mkdir()
     paths = [_file(tmp_path, "{}", "b.json"), _file(tmp_path / "deep", "true", "a.json")]
     _file(tmp_path, "no schema", "readme.txt")
@@ -52,9 +48,7 @@ def test_a_directory_stands_for_the_json_files_below_it(tmp_path: Path) -> None:
         ({"name": 1, "properties": {}, "parameters": {}}, None),
     ],
 )
-def test_of_tools_the_parameters_are_the_schemas(
-    tmp_path: Path, wrapped: Any, pointers: list[str] | None
-) -> None:
+def test_of_tools_the_parameters_are_the_schemas(tmp_path, wrapped, pointers):
     path = _file(tmp_path, json.dumps(wrapped))
     names = [str(path)] if pointers is None else [f"{path}#{pointer}" for pointer in pointers]
     assert [one.name for one in read_schemas([str(path)])] == names
@@ -71,9 +65,7 @@ def test_of_tools_the_parameters_are_the_schemas(
         (b"\xff", "not UTF-8"),
     ],
 )
-def test_what_is_no_schema_is_told_with_its_place(
-    tmp_path: Path, text: str | bytes, message: str
-) -> None:
+def test_what_is_no_schema_is_told_with_its_place(tmp_path, text, message):
     with pytest.raises(InputError, match=message) as raised:
         read_schemas([str(_file(tmp_path, text))])
     assert "\n" not in str(raised.value)
@@ -87,7 +79,7 @@ def test_what_is_no_schema_is_told_with_its_place(
         ("json:Nothing", "no JSON Schema of it: AttributeError"),
     ],
 )
-def test_names_that_stand_for_nothing(name: str, message: str) -> None:
+def test_names_that_stand_for_nothing(name, message):
     with pytest.raises(MaskcourtError, match=message):
         read_schemas([name])
 
@@ -95,12 +87,12 @@ def test_names_that_stand_for_nothing(name: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("m.py", "name a model in it: m:Model"), ("c.jsonl", "bench --cases")]
 )
-def test_other_files_are_told_where_they_belong(tmp_path: Path, name: str, hint: str) -> None:
+def test_other_files_are_told_where_they_belong(tmp_path, name, hint):
     with pytest.raises(UsageError, match=hint):
         read_schemas([str(_file(tmp_path, "", name))])
 
 
-def test_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models(tmp_path, monkeypatch):
     """Of pydantic, of any type that it knows, or a schema as a dict; also in a class."""
     pytest.importorskip("pydantic")
     monkeypatch.chdir(tmp_path)
@@ -112,9 +104,7 @@ def test_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one["type"] for one in found] == ["object", "object", "array", "null"]
 
 
-def test_without_pydantic_it_is_said_how_to_install_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pydantic_it_is_said_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(__import__("sys").modules, "pydantic", None)
     _file(tmp_path, "from pydantic import BaseModel\n", "needs_pydantic_in_a_test.py")
@@ -122,7 +112,7 @@ def test_without_pydantic_it_is_said_how_to_install_it(
         read_schemas(["needs_pydantic_in_a_test:Model"])
 
 
-def test_an_instance_keeps_its_spelling(tmp_path: Path) -> None:
+def test_an_instance_keeps_its_spelling(tmp_path):
     assert read_instance(_file(tmp_path, " 1.0 \n"), is_json=True) == b"1.0"
     assert read_instance(_file(tmp_path, "{"), is_json=False) == b"{"
     with pytest.raises(InputError, match="cannot be read"):

@@ -243,23 +243,9 @@ def qwen():
 
 
 class TestEmbedded:
-    def test_its_ids_are_those_of_the_model(self, qwen):
+    def test_its_tokens_and_pattern_are_those_of_the_model(self, qwen):
         assert (qwen.name, qwen.size, qwen.eos_ids) == ("qwen2.5", 151665, (151645,))
-        assert np.flatnonzero(qwen.special).tolist() == list(range(151643, 151665))
-        known = {0: b"!", 90: b"{", 151643: b"<|endoftext|>", 151645: b"<|im_end|>"}
-        known |= {151657: b"<tool_call>", 151664: b"<|file_sep|>"}
-        assert {token: qwen[token] for token in known} == known
-        assert sorted(qwen.tokens[:256]) == [bytes([value]) for value in range(256)]
-        assert len(set(qwen.tokens)) == qwen.size
-
-    def test_its_identity_stays_the_same(self, qwen):
         assert qwen.sha256 == "19555429e696bded47b4f16127bbfc91d95cf24fba72ca856b4acb048bb34967"
-
-    def test_its_pattern_splits_like_the_tokenizers_library(self, qwen):
-        tokenizers = pytest.importorskip("tokenizers")
-        split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(qwen.pattern), "isolated")
-        pieces = [piece for piece, _ in split.pre_tokenize_str("I'll pay 12 euros\n\n  now")]
-        assert pieces == ["I", "'ll", " pay", " ", "1", "2", " euros", "\n\n", " ", " now"]
 
     @pytest.mark.parametrize("eos", ["<|endoftext|>", "151643"])
     def test_another_end_can_be_chosen(self, qwen, eos):

@@ -6,6 +6,7 @@ import os
 import sys
 import types
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -260,6 +261,7 @@ class TestSpecialIds:
 
 class TestEndOfSequence:
     TWO = byte_level(added_tokens=[added(256, "<|text|>"), added(257, "<|turn|>")])
+    BOTH: ClassVar = {"generation_config": {"eos_token_id": [256, 257]}}
 
     @pytest.mark.parametrize(
         ("neighbours", "ids"),
@@ -269,17 +271,13 @@ class TestEndOfSequence:
             ({"generation_config": {"eos_token_id": 256}}, (256,)),
             ({"generation_config": {"eos_token_id": [257, 256]}}, (257, 256)),
             ({"special_tokens_map": {"eos_token": "<|text|>"}}, (256,)),
+            # the tokenizer's own configuration comes first
+            ({"tokenizer_config": {"eos_token": "<|turn|>"}, **BOTH}, (257,)),
+            ({"tokenizer_config": {"eos_token": None}, **BOTH}, (256, 257)),
         ],
     )
     def test_a_neighbour_names_it(self, write, neighbours, ids):
         assert open_vocabulary(write(self.TWO, **neighbours)).eos_ids == ids
-
-    def test_the_tokenizers_own_configuration_comes_first(self, write):
-        generation = {"generation_config": {"eos_token_id": [256, 257]}}
-        path = write(self.TWO, tokenizer_config={"eos_token": "<|turn|>"}, **generation)
-        assert open_vocabulary(path).eos_ids == (257,)
-        path = write(self.TWO, tokenizer_config={"eos_token": None})
-        assert open_vocabulary(path).eos_ids == (256, 257)
 
     @pytest.mark.parametrize(
         ("eos", "neighbours", "says"),
@@ -288,7 +286,7 @@ class TestEndOfSequence:
             (
                 None,
                 {"generation_config": {"eos_token_id": 999}},
-                r"n_config\.json has no token '999'",
+                "n_config.json has no token '999'",
             ),
             ("<|turm|>", {}, r"tokenizer\.json has no token '<\|turm\|>'"),
             ("258", {}, r"tokenizer\.json has no token '258'"),

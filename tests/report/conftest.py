@@ -10,7 +10,7 @@ from harness.classification.departures import Catalogue
 from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.report.page.collect import answers_of_models, assembled, collect, shown_bugs
 from harness.runs.directory import RunDirectory
-from tests import books, reporting
+from tests import reporting
 from tests.browsing import BROWSER, DESKTOP, DRIVER, Page, requested
 from tests.buglists import REPORTED, bug, bug_list
 
@@ -34,18 +34,6 @@ def pages(tmp_path_factory) -> dict[str, Path]:
             answers = answered(directory, run)
             made["varied"].write_text(assembled(varied(found) | {"answers": answers}), "utf-8")
     return made
-
-
-@pytest.fixture
-def stored(tmp_path, request):
-    """Stores books as a run of the engines that the module names."""
-
-    def store(*some, **options):
-        return books.store(
-            tmp_path / "run", *some, **{"engines": request.module.ENGINES, **options}
-        )
-
-    return store
 
 
 def answered(directory: Path, run: RunDirectory) -> dict[str, Any]:

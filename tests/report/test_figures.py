@@ -72,16 +72,6 @@ class TestTables:
             ("a", "b + c", 14, 14, 0, 0, 2, 2),
         ]
 
-    def test_classify_once(self, stored):
-        asked = []
-
-        def rule(run, evidence):
-            asked.append(evidence)
-            return all_bugs(run, evidence)
-
-        digest(stored(book()), rule)
-        assert sorted(asked) == ["instance", "sample", "walk"]
-
 
 class TestExports:
     def test_csv_holds_a_table_each(self, stored, tmp_path):

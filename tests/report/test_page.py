@@ -16,7 +16,6 @@ from harness.analysis.stored import StoredRun
 from harness.bugs.scripts import script
 from harness.classification.departures import Catalogue
 from harness.cli.runs import report
-from harness.errors import MaskcourtError
 from harness.render.page import embedded
 from harness.report.page import collect as collecting
 from harness.report.page.collect import assembled, collect
@@ -300,27 +299,12 @@ class TestCommand:
             "harness.classification.departures.load_catalogue", lambda _=None: Catalogue(())
         )
 
-    def call(self, *arguments):
-        return CliRunner().invoke(report, list(map(str, arguments)))
-
     def test_writes_one_file_and_says_which(self, run, tmp_path):
         out = tmp_path / "new" / "page.html"
-        done = self.call(run.path, "--out", out, "--trust", "--json")
+        arguments = [str(run.path), "--out", str(out), "--trust", "--json"]
+        done = CliRunner().invoke(report, arguments)
         assert done.exception is None
         said = json.loads(done.stdout)
         assert said["files"] == {str(out): out.stat().st_size}
         assert out.read_text("utf-8").startswith("<!doctype html>")
         assert [one.name for one in out.parent.iterdir()] == ["page.html"]
-
-    def test_a_directory_is_no_file_to_write(self, run, tmp_path):
-        done = self.call(run.path, "--out", tmp_path)
-        assert isinstance(done.exception, MaskcourtError)
-        assert "is a directory" in str(done.exception)
-
-    def test_a_file_is_no_directory_for_tables(self, run, tmp_path):
-        (tmp_path / "file").touch()
-        done = self.call(run.path, "--format", "csv", "--out", tmp_path / "file")
-        assert "is no directory" in str(done.exception)
-
-    def test_what_is_no_run_is_said_so(self, tmp_path):
-        assert "is no run" in str(self.call(tmp_path).exception)

@@ -203,11 +203,7 @@ class TestFinishing:
 
     def test_that_is_interrupted_behind_the_manifest_is_finished(self, begun, monkeypatch):
         run = full(begun)
-
-        def never(*_, **__):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(directory.shutil, "rmtree", never)
+        monkeypatch.setattr(directory.shutil, "rmtree", failing(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run.finish({})
         monkeypatch.undo()
@@ -362,9 +358,9 @@ class TestPaths:
         refused(lambda: open_run(tmp_path / path), "is no run")
 
 
-def failing(number, words):
+def failing(error):
     def fail(*_, **__):
-        raise OSError(number, words)
+        raise error
 
     return fail
 
@@ -372,7 +368,7 @@ def failing(number, words):
 class TestFullDisk:
     def test_while_a_case_is_written(self, begun, monkeypatch):
         run = full(begun, order=[0])
-        monkeypatch.setattr(pq, "write_table", failing(errno.ENOSPC, "why"))
+        monkeypatch.setattr(pq, "write_table", failing(OSError(errno.ENOSPC, "why")))
         words = "cannot be written: why", "cases are kept"
         message = refused(lambda: run.write_case(1, rows_of("one")), *words)
         assert "delete" not in message
@@ -384,7 +380,9 @@ class TestFullDisk:
 
     def test_while_the_tables_are_joined(self, begun, monkeypatch):
         run = full(begun)
-        monkeypatch.setattr(pq.ParquetWriter, "write_table", failing(errno.ENOSPC, "no room"))
+        monkeypatch.setattr(
+            pq.ParquetWriter, "write_table", failing(OSError(errno.ENOSPC, "no room"))
+        )
         refused(lambda: run.finish({}), "cannot be written: no room")
         monkeypatch.undo()
         run = begun()
@@ -395,11 +393,8 @@ class TestFullDisk:
     def test_want_of_memory_is_no_damage(self, begun, monkeypatch):
         run = full(begun)
         run.finish({})
-
-        def exhausted(*_, **__):
-            raise pa.ArrowMemoryError("malloc of size 64 failed")
-
-        monkeypatch.setattr(directory.pq, "ParquetFile", exhausted)
+        exhausted = pa.ArrowMemoryError("malloc of size 64 failed")
+        monkeypatch.setattr(directory.pq, "ParquetFile", failing(exhausted))
         with pytest.raises(pa.ArrowMemoryError):
             open_run(run.path).table("cases")
 

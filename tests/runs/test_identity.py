@@ -20,16 +20,12 @@ def begun(path: Path, engines: dict[str, object], **others: object) -> Path:
 
 class TestPlace:
     @pytest.mark.parametrize("name", ["new", "new/below", "empty"])
-    def test_good_ones(self, tmp_path, name):
+    def test_good_ones(self, tmp_path, monkeypatch, name):
         (tmp_path / "empty").mkdir()
-        check_place(tmp_path / name)
-        assert [one.name for one in tmp_path.iterdir()] == ["empty"]
-
-    def test_one_relative_to_here(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        check_place(Path("runs/one"))
-
-    def test_a_run(self, tmp_path):
+        check_place(tmp_path / name)
+        check_place(Path(name))
+        assert [one.name for one in tmp_path.iterdir()] == ["empty"]
         check_place(begun(tmp_path / "run", {}))
 
     @pytest.mark.parametrize(

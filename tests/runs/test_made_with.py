@@ -7,7 +7,6 @@ from dataclasses import asdict
 import pytest
 
 from harness import load_run
-from harness.cli.main import main
 from harness.engines import environments
 from harness.engines.panel import Limits
 from harness.errors import RunDirectoryError
@@ -144,17 +143,12 @@ class TestTrusted:
 @pytest.mark.parametrize(
     "command", [("replay", "RUN", "--all"), ("replay", "RUN", "0", "--show"), ("report", "RUN")]
 )
-def test_every_command_that_needs_the_vocabulary_asks_first(
-    forged, monkeypatch, capsys, trust, command
-):
+def test_every_command_that_needs_the_vocabulary_asks_first(forged, call, trust, command):
     """What a trusted run names is looked for, and here not found."""
-    path = str(forged(["llguidance"], {"spec": "/nowhere/vocabulary", "eos": None}).path)
+    path = forged(["llguidance"], {"spec": "/nowhere/vocabulary", "eos": None}).path
     arguments = [path if one == "RUN" else one for one in command]
-    monkeypatch.setattr("sys.argv", ["maskcourt", *arguments, *["--trust"] * trust])
-    with pytest.raises(SystemExit) as leaving:
-        main()
-    said = capsys.readouterr().err
-    assert leaving.value.code == 2
+    code, _, said = call(*arguments, *["--trust"] * trust)
+    assert code == 2
     assert said.count("\n") == 1
     assert ("--trust" not in said and "does not exist" in said) if trust else "--trust" in said
 
@@ -168,16 +162,12 @@ def test_every_command_that_needs_the_vocabulary_asks_first(
         ("query", "RUN", "SELECT class FROM verdicts"),
     ],
 )
-def test_what_only_counts_opens_no_vocabulary(forged, tmp_path, monkeypatch, capsys, command):
+def test_what_only_counts_opens_no_vocabulary(forged, tmp_path, monkeypatch, call, command):
     """One that cannot be had is not missed, so that nobody has to be trusted."""
-    path = str(forged(["llguidance"], {"spec": "/nowhere/vocabulary", "eos": None}).path)
+    path = forged(["llguidance"], {"spec": "/nowhere/vocabulary", "eos": None}).path
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "sys.argv", ["maskcourt", *(path if one == "RUN" else one for one in command)]
-    )
-    with pytest.raises(SystemExit) as leaving:
-        main()
-    assert leaving.value.code == 0, capsys.readouterr().err
+    code, _, problems = call(*(path if one == "RUN" else one for one in command))
+    assert code == 0, problems
 
 
 def test_nor_do_frames(forged):
