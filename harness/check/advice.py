@@ -1,32 +1,38 @@
-"""What to do about an engine's errors: only what was tried, on the smallest case of each.
+"""What to do about an engine's errors: only what was tried, under the schema and on smallest cases.
 
-An option of the engine, or a keyword written otherwise, is named where the engine then compiles the
-schema, and does with the text what both validators say.
+A keyword written otherwise, an option, or a keyword left out is named where the engine then
+compiles the schema, and does with each text of the error what both validators say.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.schema_edits import replaced, subschemas
 from harness.bugs.trial import Trial
-from harness.check.answers import Answer
+from harness.check.answers import Answer, ProvenError
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
 from harness.jsontext.strict_json import parse
 from harness.jsontext.usual_spellings import usual_spellings, value_key
 from harness.protocol import Option
 from harness.schemas.schema import target
-from harness.verdict_kinds import ACCEPTANCES
+from harness.verdict_kinds import REJECTIONS
 
-_MOST: Final = 6
+_MOST: Final = 8
 """Errors of an engine for which a remedy is looked for, the worst first."""
 _STRUCTURE: Final = frozenset(("type", "properties", "$schema", "$defs", "definitions", "$ref"))
 _TOGETHER: Final = frozenset(("if", "then", "else"))
+_BELONG: Final = (
+    *(frozenset((f"min{what}", f"max{what}")) for what in ("Length", "Items", "Properties")),
+    frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
+    _TOGETHER,
+)
+"""Keywords of which leaving out one alone may not do."""
 
 Rewriting = Callable[[Mapping[str, Any], Any], Any]
 """Given a subschema and the whole schema, what says the same in other words; None for nothing."""
@@ -120,49 +126,131 @@ def remedies(
 ) -> Iterator[str]:
     """What mends errors of an engine, or has it take a schema, in one sentence each.
 
-    Nothing is looked for where no value is at stake. The `trial` is of the engine,
-    and has other options afterwards; `heed` is called again and again, and may raise.
+    Nothing is looked for where no value is at stake. What mends the worst error comes first, and
+    keywords are left out only for what is forbidden and not mended otherwise. The `trial` is of the
+    engine; `heed` is called again and again, and may raise.
     """
-    found = (one for answer in answers for one in answer.errors if not one.is_spelling)
-    errors = sorted(found, key=lambda one: one.order)
-    bugs = {one.bug.id: one.bug.error for one in errors if one.bug is not None}
-    cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
+    found = ((one, schemas[a.schema]) for a in answers for one in a.errors if not one.is_spelling)
+    problems: dict[str, list[ErrorCase]] = {}
+    for error, schema in sorted(found, key=lambda pair: pair[0].order)[:_MOST]:
+        problems.setdefault(error.in_short, []).extend(_cases(spec, trial, error, schema))
+    problems = {name: cases for name, cases in problems.items() if cases}
     texts = [schemas[one.schema] for one in answers if one.status == "refuses"][:_MOST]
-
-    def advised(
-        what: str, cases_now: Sequence[ErrorCase], texts_now: Sequence[str]
-    ) -> Iterator[str]:
-        if mended := sum(_is_mended(trial, one) for one in cases_now):
-            of = "its error" if len(cases) == 1 else f"{mended} of {len(cases)} errors"
-            yield f"{spec.name}: {what}: mends {of}, as tried on the smallest cases"
-        if sum(map(trial.compiles, texts_now)):
-            yield f"{spec.name}: {what}: it takes the schema then"
-
-    if not cases and not texts:
-        return
-    for words, rewriting in REWRITINGS.items():
-        heed()
-        rewritten = ((one, _changed(one.parsed, rewriting)) for one in cases)
-        others = (_changed(parse(one), rewriting) for one in texts)
-        yield from advised(
-            f"write {words}",
-            [case.with_schema(new) for case, new in rewritten if new is not None],
-            [compact(new) for new in others if new is not None],
-        )
+    tries = _Tries(trial, problems, texts, heed)
+    if problems or texts:
+        tries.say_otherwise(spec)
+    for name in problems:
+        tries.leave_out(name)
+    yield from (f"{spec.name}: {line}" for line in tries.lines())
     heard = " ".join(one.message for one in answers)
     for text in texts:
         yield from _left_out(trial, text, heard, spec.name)
-    for option, changed in variants(spec):
-        heed()
-        trial.change(changed)
-        yield from advised(f"set {option}", cases, texts)
 
 
-def _is_mended(trial: Trial, case: ErrorCase) -> bool:
-    """Whether the engine is right with a case; with an invalid text, however that is spelt."""
-    is_json = case.kind in ACCEPTANCES and value_key(case.text)
-    others = usual_spellings(case.text) if is_json else ()
-    return all(trial.are_right([case, *map(case.with_text, others)]))
+@dataclass
+class _Tries:
+    """What was tried on the `problems`, by their names, and on the `texts` of refused schemas.
+
+    `mended` has the names that each try mends, and an empty one where a schema is taken then.
+    """
+
+    trial: Trial
+    problems: Mapping[str, Sequence[ErrorCase]]
+    texts: Sequence[str]
+    heed: Callable[[], None]
+    mended: dict[str, list[str]] = field(default_factory=dict)
+
+    def attempt(self, what: str, change: Callable[[Any], Any], names: Iterable[str]) -> None:
+        """Try a change of schemas."""
+        self.heed()
+        helped = [one for one in names if _is_mended(self.trial, self.problems[one], change)]
+        changed = (change(parse(text)) for text in self.texts)
+        if any(new is not None and self.trial.compiles(compact(new)) for new in changed):
+            helped.append("")
+        self.mended[what] = helped
+
+    def say_otherwise(self, spec: EngineSpec) -> None:
+        """Try the same schema in other words, and other options."""
+        for words, rewriting in REWRITINGS.items():
+            how = functools.partial(_changed, rewriting=rewriting)
+            self.attempt(f"write {words}", how, self.problems)
+        for option, changed in variants(spec):
+            self.trial.change(changed)
+            self.attempt(f"set {option}", lambda schema: schema, self.problems)
+        self.trial.change(spec)
+
+    def leave_out(self, name: str) -> None:
+        """Try to do without keywords, until an error is mended."""
+        for some in _removable(self.problems[name]):
+            left = self.problems.keys() - {one for helped in self.mended.values() for one in helped}
+            if name not in left:
+                return
+            what = f"leave out {_listed(some)}, and check that afterwards"
+            without = functools.partial(_without, names=some)
+            self.attempt(what, without, [one for one in self.problems if one in left])
+
+    def lines(self) -> Iterator[str]:
+        """What helped, the worst error first."""
+        order = [*self.problems, ""]
+        first = {what: min(map(order.index, some)) for what, some in self.mended.items() if some}
+        for what in sorted(first, key=lambda one: first[one]):
+            if told := [one for one in self.mended[what] if one]:
+                yield f"{what}: mends {', '.join(told)}"
+            if "" in self.mended[what]:
+                yield f"{what}: it takes the schema then"
+
+
+def _cases(
+    spec: EngineSpec, trial: Trial, error: ProvenError, schema: str
+) -> tuple[ErrorCase, ...]:
+    """The text under the user's schema and the smallest case, as far as bytes alone show them."""
+    wild = ErrorCase(spec.name, error.kind, schema, error.text)
+    small = (error.bug.error,) if error.bug is not None and not error.bug.error.token else ()
+    return tuple(one for one in (wild, *small) if one.text and not any(trial.are_right([one])))
+
+
+def _is_mended(trial: Trial, cases: Sequence[ErrorCase], change: Callable[[Any], Any]) -> bool:
+    """Whether the engine is right with all cases under their schemas with a change.
+
+    With an invalid text however that is spelt, and with a value in one spelling.
+    """
+    changed = [(one, change(one.parsed)) for one in cases]
+    if any(schema is None for _, schema in changed):
+        return False
+    for one, schema in changed:
+        case = one.with_schema(schema)
+        others = usual_spellings(one.text) if value_key(one.text) else ()
+        right = trial.are_right([case, *map(case.with_text, others)])
+        if not (any(right) if one.kind in REJECTIONS else all(right)):
+            return False
+    return True
+
+
+def _removable(cases: Sequence[ErrorCase]) -> list[list[str]]:
+    """Keywords to leave out so that a valid text may be taken: those of the smallest cases.
+
+    Each by itself, then with those that belong to it.
+    """
+    if cases[0].kind not in REJECTIONS:
+        return []
+    found, least = (_keywords(one.parsed) for one in (cases[0], min(cases, key=_size)))
+    groups = [[one] for one in sorted(least)]
+    groups += [sorted(some & found) for some in _BELONG if some & least and len(some & found) > 1]
+    return groups
+
+
+def _size(case: ErrorCase) -> int:
+    return len(case.schema)
+
+
+def _keywords(schema: Any) -> set[str]:
+    """The keywords of a schema that may be left out, in any place."""
+    found = {name for _, part in subschemas(schema) if isinstance(part, dict) for name in part}
+    return found - _STRUCTURE
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(f"`{one}`" for one in names)
 
 
 def _changed(schema: Any, rewriting: Rewriting) -> Any:
@@ -179,15 +267,14 @@ def _changed(schema: Any, rewriting: Rewriting) -> Any:
 def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]:
     """Which keywords a schema must do without for the engine to take it."""
     schema = parse(text)
-    found = {name for _, part in subschemas(schema) if isinstance(part, dict) for name in part}
-    names = sorted(found - _STRUCTURE)
+    names = sorted(_keywords(schema))
     mentioned = [one for one in names if re.search(rf"\b{re.escape(one)}\b", heard)]
     tries = [mentioned] + [[one] for one in names if one not in _TOGETHER]
     tries.append([one for one in names if one in _TOGETHER])
     for names in tries:
         if names and trial.compiles(compact(_without(schema, names))):
-            listed = " and ".join(f"`{one}`" for one in names)
-            yield f"{engine}: leave out {listed}, and check that yourself: it takes the schema then"
+            left = f"leave out {_listed(names)}, and check that afterwards"
+            yield f"{engine}: {left}: it takes the schema then"
             return
 
 

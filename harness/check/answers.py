@@ -20,6 +20,7 @@ from harness.analysis.stored import WORST_FIRST, StoredRun, stored_run
 from harness.bugs.groups import ErrorRows, read_verdicts
 from harness.bugs.listing import Bug
 from harness.classification.departures import Catalogue, classify
+from harness.engines.presets import taken_by
 from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
 from harness.inputs.vocabulary import Vocabulary
@@ -45,6 +46,13 @@ IN_WORDS: Final = {
     kinds.SPELLING: "refuses a spelling of a valid value",
 }
 """What an error does to a user, by its effect, in the order in which it is told."""
+_IN_SHORT: Final = {
+    kinds.LOST_VALUE: "the lost value",
+    kinds.INVALID_VALUE: "the invalid value",
+    kinds.TRAP: "the trap",
+    kinds.FORMAT_ONLY: "what `format` alone forbids",
+    kinds.NOT_JSON: "the text that is no JSON",
+}
 _DOING: Final = {"compile": "while it compiled the schema"}
 _OUTCOMES: Final = {
     "crashed": "it crashed",
@@ -59,7 +67,8 @@ class ProvenError:
     """One error of an engine under a schema of the user, and the shortest text that shows it.
 
     `at` is the place of the byte that is refused, -1 where unknown; `keyword` is in force there or
-    broken; `severity` says what shows it (`harness.verdict_kinds.SHOWN_BY`).
+    broken; `severity` says what shows it (`harness.verdict_kinds.SHOWN_BY`). What is no bug by its
+    `class_` is declared by the engine, or warned of.
     """
 
     effect: str
@@ -68,6 +77,7 @@ class ProvenError:
     at: int
     keyword: str
     severity: str
+    class_: str = kinds.BUG
     run: RunDirectory | None = field(default=None, compare=False, repr=False)
     witness: Witness | None = field(default=None, compare=False, repr=False)
     bug: Bug | None = None
@@ -88,9 +98,16 @@ class ProvenError:
         return self.effect in kinds.SPELLINGS
 
     @property
-    def about(self) -> tuple[str, str, str]:
+    def about(self) -> tuple[str, str, str, str]:
         """What errors have in common that nobody shrank."""
-        return self.effect, self.kind, self.keyword
+        return self.effect, self.kind, self.keyword, self.class_
+
+    @property
+    def in_short(self) -> str:
+        """What it is called where the schema is known."""
+        keyword = self.keyword if self.bug is None else self.bug.keyword
+        under = f" under `{keyword}`" if keyword and self.effect != kinds.NOT_JSON else ""
+        return f"{_IN_SHORT.get(self.effect, 'an error')}{under}"
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -103,7 +120,12 @@ class ProvenError:
         row: dict[str, Any] = {"effect": self.effect, "kind": self.kind}
         row |= {"text": self.text.decode("utf-8", "backslashreplace")}
         row |= {"at": self.at} if self.forbids else {}
-        return {**row, "keyword": self.keyword, "severity": self.severity}
+        row |= {"keyword": self.keyword, "severity": self.severity, "class": self.class_}
+        if self.bug is not None:
+            smallest = self.bug.error
+            text = smallest.text.decode("utf-8", "backslashreplace")
+            row |= {"title": self.bug.title, "smallest": {"schema": smallest.schema, "text": text}}
+        return row
 
 
 class Declared(NamedTuple):
@@ -137,7 +159,8 @@ class Answer:
     """What is known of one engine under one schema.
 
     `errors` begin with the worst; a `whole` answer is about the vocabulary that was asked for, and
-    not about bytes alone; `advice` is what mends some of it, one sentence each.
+    not about bytes alone; `advice` is what mends some of it, one sentence each. Of a server,
+    `backend` is the one that took the schema. `skipped` errors were not shrunk for want of time.
     """
 
     schema: str
@@ -150,11 +173,25 @@ class Answer:
     covered: Covered = field(default_factory=Covered)
     whole: bool = False
     advice: tuple[str, ...] = ()
+    backend: str = ""
+    skipped: int = 0
 
     @property
     def name(self) -> str:
-        """The engine and its version."""
-        return with_version(self.engine, self.version)
+        """The engine and its version, and the backend that took the schema."""
+        name = with_version(self.engine, self.version)
+        return f"{name} ({self.backend})" if self.backend else name
+
+    @property
+    def standing(self) -> tuple[int, int, int]:
+        """What engines are ranked by: less is better.
+
+        Whether values are at stake, everyday ones, or there is no answer; then how many errors.
+        """
+        costly = [one for one in self.errors if one.effect in kinds.COSTLY]
+        everyday = sum(one.severity != WORST_FIRST[-1] for one in costly)
+        levels = {"refuses": 3, "failed": 4}
+        return levels.get(self.status, min(len(costly), 1 + bool(everyday))), everyday, len(costly)
 
     def joined(self, later: Answer) -> Answer:
         """What both say together; `later` is about the whole vocabulary."""
@@ -170,6 +207,7 @@ class Answer:
         """As JSON."""
         return {
             "version": self.version,
+            "backend": self.backend,
             "answer": self.status,
             "false_acceptances": [one.row() for one in self.errors if one.lets_through],
             "false_rejections": [one.row() for one in self.errors if one.forbids],
@@ -177,6 +215,8 @@ class Answer:
                 one.row() for one in self.errors if not one.lets_through and not one.forbids
             ],
             "why": self.message,
+            "advice": list(self.advice),
+            "skipped": self.skipped,
             "covered": self.covered.row(),
         }
 
@@ -198,13 +238,25 @@ class Answers:
         unknown = (Answer(schema, engine, message=message) for engine in self.engines)
         return [self._known.get((schema, one.engine), one) for one in unknown]
 
+    def ranked(self, schema: str) -> list[Answer]:
+        """About one schema, the best first (`Answer.standing`)."""
+        return sorted(self.of(schema), key=lambda one: one.standing)
+
     def __iter__(self) -> Iterator[Answer]:
         return (one for schema in self.schemas for one in self.of(schema))
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
-        by_name = {name: {one.engine: one.row() for one in self.of(name)} for name in self.schemas}
-        return {"schemas": [{"schema": name, "engines": some} for name, some in by_name.items()]}
+        return {
+            "schemas": [
+                {
+                    "schema": name,
+                    "ranking": [one.engine for one in self.ranked(name)],
+                    "engines": {one.engine: one.row() for one in self.of(name)},
+                }
+                for name in self.schemas
+            ]
+        }
 
 
 def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
@@ -215,11 +267,14 @@ def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
     errors = _errors(stored, read_verdicts(run, rule, vocabulary, 0), vocabulary)
     declared, covered = _declared(stored, catalogue), _covered(run)
     ((engine, described),) = run.manifest["identity"]["engines"].items()
+    outputs = run.table("engines", ["case", "output"]).to_pylist()
+    backends = {row["case"]: taken for row in outputs if (taken := taken_by(row["output"]))}
     answers = {}
     for case, (end, message) in _ends(run).items():
         mine = tuple(sorted(errors[case], key=lambda one: one.order))
         rest = _status(mine, end), message, mine, tuple(declared[case]), covered[case]
-        answers[case] = Answer(case, engine, described["version"], *rest)
+        backend = backends.get(case, "")
+        answers[case] = Answer(case, engine, described["version"], *rest, backend=backend)
     return answers
 
 
@@ -251,10 +306,14 @@ def _ends(run: RunDirectory) -> dict[str, tuple[Status, str]]:
 def _errors(
     stored: StoredRun, verdicts: ErrorRows, vocabulary: Vocabulary
 ) -> dict[str, list[ProvenError]]:
-    """The errors under each schema, of each group of verdicts the shortest text."""
+    """The errors under each schema, of each group of verdicts the shortest text.
+
+    What an engine declares is one of them where it costs a value.
+    """
     candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
     for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
-        if kinds.CLASSES[verdicts.class_[at]] == kinds.BUG:
+        class_, effect = kinds.CLASSES[verdicts.class_[at]], kinds.EFFECTS[verdicts.effect[at]]
+        if class_ == kinds.BUG or effect in kinds.COSTLY:
             some = candidates[stored.cases[verdicts.case[at]], int(verdicts.groups[0][at])]
             if len(some) < _CANDIDATES:
                 some.append(at)
@@ -267,7 +326,8 @@ def _errors(
             place = len(spelled(vocabulary, witness.before)) + max(place, 0)
         severity = WORST_FIRST[verdicts.severity[at]]
         about = witness.effect, witness.kind, witness.text, place, witness.keyword, severity
-        shown[at] = ProvenError(*about, stored.run, witness)
+        class_ = kinds.CLASSES[verdicts.class_[at]]
+        shown[at] = ProvenError(*about, class_, stored.run, witness)
     found: dict[str, list[ProvenError]] = defaultdict(list)
     for (case, _), some in candidates.items():
         found[case].append(min((shown[at] for at in some), key=lambda one: one.order))

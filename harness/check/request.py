@@ -36,7 +36,7 @@ class CheckRequest:
     seed: int = option(0, "Of every random choice.", heading=LIMITS)
     seconds: float = option(
         20.0,
-        "Stop shrinking errors to their smallest cases after N seconds.",
+        "Stop shrinking the errors of an engine under a schema after N seconds.",
         "--shrink-budget",
         heading=LIMITS,
         least=0,

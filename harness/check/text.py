@@ -16,20 +16,25 @@ from harness.printable import escaped, printable
 from harness.render.page import filled, static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit
 from harness.render.terminal import WIDTH, cut, wrapped
-from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, SPELLINGS, TRAP
+from harness.verdict_kinds import (
+    COSTLY,
+    DEPARTURE,
+    INVALID_VALUE,
+    LOST_VALUE,
+    SPELLINGS,
+    TRAP,
+    WARNED,
+)
 
 _TONES: Final = {LOST_VALUE: "rej", TRAP: "rej", INVALID_VALUE: "acc"}
 """The colours of effects on a page; others are plain."""
 _NOTHING: Final = "nothing could be tried: no valid text is known; --valid FILE gives one"
 _ON_BYTES: Final = "  all that on single bytes; the whole vocabulary was not tried to the end"
-_STRICT: Final = (
-    "no invalid value was let through, so what is written can be trusted as far as it was tried,"
-    " though not all that is valid can be written"
-)
 _VALIDATE: Final = (
     "check each output with a validator, and ask again where it is invalid: that finds what is let"
     " through; what is forbidden nobody sees"
 )
+_CLASSES: Final = {WARNED: "it warns of this itself", DEPARTURE: "declared"}
 _LEAD: Final = (
     "Each engine was tried by itself. What is called valid or invalid, jsonschema and "
     "jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No "
@@ -80,7 +85,9 @@ def answer_lines(answer: Answer) -> list[str]:
         lines += wrapped(f"  {answer.message}", 2)
     if answer.declared:
         about = " ".join(dict.fromkeys(one.about for one in answer.declared))
-        lines += wrapped(f"  declared, so no error: {about}")
+        lines += wrapped(f"  declared: {about}")
+    if answer.skipped:
+        lines += wrapped(f"  {answer.skipped} not shrunk for want of time (--shrink-budget)")
     if answer.status in ("errs", "no_error_found"):
         lines += wrapped(f"  {covered_line(answer.covered)}")
     return lines if answer.whole or answer.status == "failed" else [*lines, _ON_BYTES]
@@ -97,7 +104,8 @@ def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
 
 
 def _title(error: ProvenError) -> str:
-    return error.bug.title if error.bug is not None else f"`{error.keyword}`" * bool(error.keyword)
+    title = error.bug.title if error.bug is not None else f"`{error.keyword}`" * bool(error.keyword)
+    return "; ".join(filter(None, (_CLASSES.get(error.class_), title)))
 
 
 def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
@@ -142,18 +150,23 @@ def advice_on(answers: Answers) -> list[str]:
     advice: list[str] = []
     for schema in answers.schemas:
         about = f" with {schema}" if len(answers.schemas) > 1 else ""
-        mine = answers.of(schema)
-        clean = [one.engine for one in mine if one.status == "no_error_found"]
-        errs = [one for one in mine if one.status == "errs"]
-        strict = [one.engine for one in errs if INVALID_VALUE not in by_effect(one)]
-        if 0 < len(clean) < len(mine):
-            advice.append(f"use {' or '.join(clean)}{about}: no value was lost or let through")
-        elif strict and not clean:
-            advice.append(f"{' and '.join(strict)}{about}: {_STRICT}")
+        ranked = answers.ranked(schema)
+        if len({one.standing for one in ranked}) > 1:
+            advice.append(f"the best first{about}: {', '.join(map(_standing, ranked))}")
     advice += [line for one in answers for line in one.advice]
     if any(error.lets_through for one in answers for error in one.errors):
         advice.append(_VALIDATE)
     return list(dict.fromkeys(advice))
+
+
+def _standing(answer: Answer) -> str:
+    """Why an engine is ranked where it is, in brackets after its name."""
+    level, everyday, _ = answer.standing
+    whys = {0: "no value lost or let through", 3: "refuses it", 4: "no answer"}
+    if (why := whys.get(level)) is None:
+        effects = [IN_WORDS[one] for one in by_effect(answer) if one in COSTLY]
+        why = f"{' and '.join(effects)}{'' if everyday else ', with rare values alone'}"
+    return f"{answer.engine} ({why})"
 
 
 class CheckOutput(LiveLine):

@@ -37,13 +37,9 @@ from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, vocabulary_of
 from harness.validators.judge import Judge
-from harness.verdict_kinds import BUG
 
 CASES = "schemas.jsonl"
 """The cases of a check, in its directory."""
-
-LEAST_SECONDS = 6.0
-"""For the smallest cases of an engine's errors, however long all else took."""
 
 AT_ONCE = 3
 """Engines that are at work at a time, or more where there is room."""
@@ -73,7 +69,6 @@ class SchemaCheck:
         self._specs = request.specs
         self._lanes = max(1, default_lanes(1) // len(self._specs))
         self._schemas = {one.name: one.text for one in schemas}
-        self._ends = time.monotonic() + request.seconds
         self._told: queue.SimpleQueue[Answer | _Lost | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
@@ -153,14 +148,11 @@ class SchemaCheck:
         judge = Judge(self._request.limits.memory, formats=self._request.rules.formats)
         (spec,) = engines_of(run)
         with closing(judge), closing(Trial(spec, judge, self._catalogue)) as trial:
-            ends = max(self._ends, time.monotonic() + LEAST_SECONDS)
-            cases = _SmallestCases(
-                trial, self._catalogue, lambda: self._stop.is_set() or time.monotonic() > ends
-            )
+            cases = _SmallestCases(trial, self._catalogue, self._stop.is_set, self._request.seconds)
             for name, answer in read_answers(run, self._catalogue).items():
                 whole = known[name].joined(answer) if name in known else answer
-                errors = cases.of(whole.errors, self._schemas[name])
-                known[name] = replace(whole, errors=errors, whole=True)
+                errors, skipped = cases.of(whole.errors, self._schemas[name])
+                known[name] = replace(whole, errors=errors, skipped=skipped, whole=True)
                 yield known[name]
             advice = tuple(remedies(spec, trial, list(known.values()), self._schemas, self._heed))
         if advice:
@@ -186,30 +178,41 @@ class SchemaCheck:
 
 
 class _SmallestCases:
-    """Shrinks errors of one engine until the `time_is_up`; then a case stays as small as it is."""
+    """Shrinks errors of one engine, so many seconds for each schema; then a case stays as it is."""
 
-    def __init__(self, trial: Trial, catalogue: Catalogue, time_is_up: Callable[[], bool]) -> None:
-        self._trial, self._catalogue, self._time_is_up = trial, catalogue, time_is_up
+    def __init__(
+        self, trial: Trial, catalogue: Catalogue, stops: Callable[[], bool], seconds: float
+    ) -> None:
+        self._trial, self._catalogue, self._stops, self._seconds = trial, catalogue, stops, seconds
         self._shrinkers: dict[RunDirectory, Shrinker] = {}
+        self._ends = 0.0
 
-    def of(self, errors: Sequence[ProvenError], schema: str) -> tuple[ProvenError, ...]:
+    def _time_is_up(self) -> bool:
+        return self._stops() or time.monotonic() > self._ends
+
+    def of(self, errors: Sequence[ProvenError], schema: str) -> tuple[tuple[ProvenError, ...], int]:
         """Errors under a schema with their smallest cases, the worst first; each bug once.
 
-        What is not shrunk stays where all others are about something else.
+        What is not shrunk stays where all others are about something else. With it comes how many
+        there was no time for.
         """
+        self._ends, skipped = time.monotonic() + self._seconds, 0
         ordered = sorted(errors, key=lambda one: one.order)
         first = {one.effect: one for one in reversed(ordered)}  # the worst of each before others
         shrunk: dict[str, ProvenError] = {}
         rest: list[ProvenError] = []
         for one in dict.fromkeys([*reversed(first.values()), *ordered]):
-            error = one if one.is_spelling or self._time_is_up() else self._shrunk(one, schema)
+            late = not one.is_spelling and self._time_is_up()
+            skipped += late
+            error = one if one.is_spelling or late else self._shrunk(one, schema)
             if error.bug is None:
                 rest.append(error)
             else:
                 shrunk.setdefault(error.bug.id, error)
         known = {one.about for one in shrunk.values()}
         alone = {one.about: one for one in reversed(rest) if one.about not in known}
-        return tuple(sorted((*shrunk.values(), *alone.values()), key=lambda one: one.order))
+        every = (*shrunk.values(), *alone.values())
+        return tuple(sorted(every, key=lambda one: one.order)), skipped
 
     def _shrunk(self, one: ProvenError, schema: str) -> ProvenError:
         """An error with its smallest case, where that shows it."""
@@ -219,7 +222,7 @@ class _SmallestCases:
         if run not in self._shrinkers:
             about = (engines_of(run), self._catalogue, vocabulary_of(run), self._trial)
             self._shrinkers[run] = Shrinker.of(run, *about)
-        sample = self._shrinkers[run].sample(witness, schema, BUG, self._time_is_up)
+        sample = self._shrinkers[run].sample(witness, schema, one.class_, self._time_is_up)
         return one if sample.error is None else replace(one, bug=bug_of(run, sample))
 
 

@@ -17,13 +17,14 @@ from harness.cli.common import FAILURES, Json
 from harness.cli.options import command
 from harness.console import print_json, tell
 from harness.options import RESULT, option
+from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.check.answers import Answer
 
 
 def _has(effects: Sequence[str], answer: Answer) -> bool:
-    return any(error.effect in effects for error in answer.errors)
+    return any(error.effect in effects and error.class_ == BUG for error in answer.errors)
 
 
 _FAILURES: Final[Mapping[str, Callable[[Answer], bool]]] = {

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from harness.check.advice import REWRITINGS, _changed, _without, variants
+from harness.check.advice import REWRITINGS, _changed, _without, remedies, variants
+from harness.check.answers import Answer, ProvenError
 from harness.engines.specs import parse_spec
 from harness.validators.validate import Validators
 
@@ -61,3 +62,54 @@ def test_each_option_is_set_otherwise():
     assert found["strict_mode=true"].options["any_order"] == "true"
     assert "any_order=true" not in found
     assert all(one.reference == spec.reference for one in found.values())
+
+
+class Lying:
+    """An engine in the place of a trial: under length bounds no escapes, under patterns no quotes."""
+
+    def are_right(self, cases):
+        return [
+            self._takes(json.loads(one.schema), one.text) == (one.kind == "false_rejection")
+            for one in cases
+        ]
+
+    def _takes(self, schema, text):
+        refused = {"maxLength": b"\\", "pattern": b'\\"', "const": b""}
+        strict = b"maximum" not in json.dumps(schema).encode() or json.loads(text) != 9
+        return strict and not any(name in schema and refused[name] in text for name in refused)
+
+    def compiles(self, schema):
+        return "oneOf" not in schema
+
+    def change(self, spec):
+        pass
+
+
+def _advice(schema, *texts, kind="false_rejection", effect="lost_value", status="errs"):
+    errors = tuple(ProvenError(effect, kind, one, 1, next(iter(schema)), "plain") for one in texts)
+    answer = Answer("s", "xgrammar", status=status, errors=errors)
+    spec, schemas = parse_spec("xgrammar"), {"s": json.dumps(schema)}
+    return list(remedies(spec, Lying(), [answer], schemas, lambda: None))
+
+
+def test_a_keyword_is_left_out_where_other_words_do_not_mend_every_text_of_an_error():
+    """A pattern in the place of the bounds takes a line feed, and still no quotation mark."""
+    bounds = {"maxLength": 9, "minLength": 1}
+    (line, *_) = _advice(bounds, b'"a\\n"')
+    assert line.startswith("xgrammar: write a `pattern` such as")
+    assert line.endswith(": mends the lost value under `maxLength`")
+    (line,) = _advice(bounds, b'"a\\n"', b'"a\\"b"')
+    assert line.startswith(
+        "xgrammar: leave out `maxLength`, and check that afterwards: mends the lost"
+    )
+
+
+def test_nothing_is_left_out_for_what_is_let_through():
+    schema = {"maximum": 8}
+    assert _advice(schema, b"9", kind="false_acceptance", effect="invalid_value") == []
+
+
+def test_what_has_a_schema_taken_is_said():
+    said = _advice({"oneOf": [{"type": "string"}]}, status="refuses")
+    assert said[0].startswith("xgrammar: write `anyOf` in place of `oneOf`")
+    assert said[0].endswith(": it takes the schema then")

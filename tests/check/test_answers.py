@@ -19,6 +19,7 @@ from tests.buglists import REPORTED, bug
 
 COVERED = Covered(frozenset((b"1", b"2")), frozenset((b"x",)), 12)
 ALLOWED = ProvenError("invalid_value", "false_acceptance", b'{"a": "x"}', -1, "type", "rare")
+DECLARES = ProvenError("lost_value", "false_rejection", b"[]", 0, "items", "plain", "departure")
 FORBIDDEN = ProvenError(
     "lost_value", "false_rejection", b'{"a": -0}', 6, "minimum", "real", bug=bug()
 )
@@ -95,10 +96,20 @@ def test_what_is_no_answer_says_why(status, line):
     assert answer_lines(answer(status=status, message="No `if`.")) == [line]
 
 
-def test_what_is_declared_is_no_error():
+def test_what_is_declared_is_said_and_what_it_costs_leads_all_the_same():
     lines = answer_lines(clean(declared=(DECLARED, DECLARED)))
     assert lines[0] == "b 1.2: no error found"
-    assert "  declared, so no error: In order." in lines
+    assert "  declared: In order." in lines
+    told = answer_lines(errs("a", DECLARES))
+    assert told[0].startswith("a 1.2 cannot write a valid value: ")
+    assert told[1] == "    declared; `items`; with a plain generated value"
+
+
+def test_what_there_was_no_time_for_is_said_and_the_backend_that_took_the_schema():
+    assert "  2 not shrunk for want of time (--shrink-budget)" in answer_lines(errs(skipped=2))
+    assert answer_lines(clean("vllm@0.33", backend="guidance"))[0].startswith(
+        "vllm@0.33 1.2 (guidance): "
+    )
 
 
 def test_what_single_bytes_say_is_said_to_be_no_more():
@@ -131,18 +142,21 @@ def test_a_character_of_several_bytes_is_refused_as_a_whole():
     assert error_parts(error) == ("a", "»ä«", "b")
 
 
-def test_advice_names_engines_without_an_error_and_what_was_tried():
-    said = advice_lines(answers(errs("a", advice=("a: set x=true: mends its error",)), clean("b")))
-    assert said[0] == "  use b: no value was lost or let through"
-    assert "  a: set x=true: mends its error" in said
+def test_engines_are_ranked_with_the_reason_and_what_was_tried_follows():
+    rare, plain = (
+        errs("r", ALLOWED),
+        errs("p", replace(ALLOWED, severity="plain"), advice=("p: set x",)),
+    )
+    refuses = answer("n", status="refuses", message="no")
+    ranked = answers(refuses, plain, rare, clean("b"))
+    assert [one.engine for one in ranked.ranked("s.json")] == ["b", "r", "p", "n"]
+    said = " ".join(" ".join(advice_lines(ranked)).split())
+    assert said.startswith(
+        "the best first: b (no value lost or let through), r (lets an invalid value through, with"
+        " rare values alone), p (lets an invalid value through), n (refuses it) p: set x"
+    )
     assert advice_lines(answers(clean("a"), clean("b"))) == []
-    assert not any("use " in line for line in advice_lines(answers(errs("a"))))
-
-
-def test_where_none_is_clean_it_is_said_who_lets_nothing_invalid_through():
-    said = advice_lines(answers(errs("a", ALLOWED), errs("b", FORBIDDEN)))
-    assert said[0].startswith("  b: no invalid value was let through")
-    assert not any(": no invalid" in one for one in advice_lines(answers(errs("a"), clean("b"))))
+    assert not any("best" in line for line in advice_lines(answers(errs("a"))))
 
 
 def test_an_engine_that_refuses_no_more_than_spellings_has_no_error():
@@ -150,7 +164,7 @@ def test_an_engine_that_refuses_no_more_than_spellings_has_no_error():
     first, second, *_ = answer_lines(spells)
     assert first == "a 1.2: no value lost or let through"
     assert second.startswith("  refuses a spelling of a valid value; maskcourt spellings says")
-    assert advice_lines(answers(spells, errs("b")))[0].startswith("  use a: ")
+    assert advice_lines(answers(spells, errs("b")))[0].startswith("  the best first: a (no value")
 
 
 def test_as_junit_a_test_is_an_engine_with_a_schema():
@@ -180,13 +194,14 @@ def test_as_json():
     assert schema["schema"] == "s.json"
     row = schema["engines"]["a"]
     assert list(row) == [
-        *("version", "answer", "false_acceptances", "false_rejections", "other_errors"),
-        *("why", "covered"),
+        *("version", "backend", "answer", "false_acceptances", "false_rejections", "other_errors"),
+        *("why", "advice", "skipped", "covered"),
     ]
     (leak,), (loss,) = row["false_acceptances"], row["false_rejections"]
     about = {"effect": "invalid_value", "kind": "false_acceptance", "text": '{"a": "x"}'}
-    assert leak == {**about, "keyword": "type", "severity": "rare"}
+    assert leak == {**about, "keyword": "type", "severity": "rare", "class": "bug"}
     assert (loss["effect"], loss["severity"], loss["at"]) == ("lost_value", "real", 6)
+    assert loss["smallest"] == {"schema": '{"type":"integer","minimum":0}', "text": "-0"}
     assert schema["engines"]["b"]["answer"] == "no_error_found"
     covered = {"valid_texts": 2, "invalid_texts": 1, "positions": 12}
     assert schema["engines"]["b"]["covered"] == covered
