@@ -22,7 +22,6 @@ def bench(
     """Run the comparison and print who is wrong: the bugs of each engine, how often and why."""
     from harness.execution.bench import bench as run_bench
 
-    _check(fail_on, request)
     baseline.read()
     end_run(run_bench(request), fail_on, budget, request.lanes, json.as_json, baseline)
 
@@ -38,14 +37,5 @@ def sweep(request: SweepRequest, fail_on: FailOn, json: Json, budget: ShrinkBudg
 
     if request.nodes is not None and request.address is not None:
         raise UsageError("--nodes and --address do not go together", "choose one cluster")
-    _check(fail_on, request.bench)
     run = run_sweep(request)
     end_run(run, fail_on, budget, request.bench.lanes, as_json=json.as_json)
-
-
-def _check(fail_on: FailOn, request: BenchRequest) -> None:
-    """Refuse engines to fail on that are not in the run, before it begins."""
-    if fail_on.engines:
-        from harness.engines.specs import parse_specs
-
-        fail_on.check([spec.name for spec in parse_specs(request.engines)])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import verdict_kinds as kinds
 from harness.console import say
-from harness.errors import UsageError, nearest
-from harness.options import RESULT, option
+from harness.options import option
 from harness.printable import markdown, plural
 from harness.render.table import Table, as_csv, as_markdown
 from harness.render.terminal import print_lines, print_table
@@ -75,7 +74,7 @@ class Search:
 
 @dataclass(frozen=True)
 class FailOn:
-    """What a command is to fail on: effects or kinds of bugs, of these engines or of all."""
+    """What a command is to fail on: effects or kinds of bugs."""
 
     kinds: Sequence[str] = option(
         (),
@@ -84,28 +83,13 @@ class FailOn:
         "--fail-on",
         choices=(*FAILURES, *kinds.MAIN_KINDS),
     )
-    engines: Sequence[str] = option(
-        (),
-        "With --fail-on: only for bugs of this engine; repeatable.  [default: all]",
-        "--fail-engine",
-        heading=RESULT,
-        metavar="NAME",
-    )
-
-    def check(self, engines: Collection[str]) -> None:
-        """Refuse names that no engine of a run has, and engines without anything to fail on."""
-        if self.engines and not self.kinds:
-            raise UsageError("--fail-engine goes with --fail-on", "say on what to fail")
-        for name in self.engines:
-            if name not in engines:
-                raise UsageError(f"--fail-engine {name}: no such engine", nearest(name, engines))
 
     def reasons(self, engines: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Why to fail, by the engines of a tally; departures and warnings are no bugs."""
         return [
             f"{name}: {' and '.join(counts)} with {kind.replace('_', ' ')}"
             for kind in self.kinds
-            for name in self.engines or engines
+            for name in engines
             if (counts := _counts(engines[name], kind))
         ]
 

@@ -39,7 +39,7 @@ class ConformanceOutput:
         "markdown",
         "How the table is printed.",
         "--format",
-        choices=("markdown", "csv", "json", "page"),
+        choices=("markdown", "csv", "json"),
     )
     gates: Path | None = option(
         None, "Score this gate list, not the table.", exists=True, metavar="FILE"
@@ -93,7 +93,7 @@ def _check(request: ConformanceRequest, output: ConformanceOutput) -> None:
         raise UsageError("gate lists are about places of a schema", "leave out --suite")
     if output.gates is None and set(output.fail_on).intersection(_SCORES):
         raise UsageError(f"--fail-on {' and '.join(_SCORES)} go with --gates")
-    if output.gates is not None and output.kind in ("csv", "page"):
+    if output.gates is not None and output.kind == "csv":
         raise UsageError("a score is printed as text or as JSON", "--format json, or none")
     defaults = ConformanceRequest()
     others = ("engines", "suite", "drafts", "keywords", "out")

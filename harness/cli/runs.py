@@ -46,7 +46,7 @@ def tally(fail_on: FailOn, breakdown: Breakdown, access: Trusting, json: Json, r
         if sum_up(stored, rule, bugs, fail_on, as_json=json.as_json):
             sys.exit(1)
         return
-    if fail_on.kinds or fail_on.engines:
+    if fail_on.kinds:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
     found = verdicts.breakdown(stored, breakdown.by, rule)
     if json.as_json:

@@ -1,4 +1,4 @@
-"""The table of conformance as Markdown, CSV, JSON and a page, and scores of gate lists as text."""
+"""The table of conformance as Markdown, CSV and JSON, and scores of gate lists as text."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from typing import Any, Final
 from harness.conformance.cells import PLACES
 from harness.conformance.gates import GateScore
 from harness.conformance.outcomes import (
-    BOTH,
     ENFORCED,
-    FAILURE,
     REFUSED,
     STATUSES,
-    TOO_LAX,
-    TOO_STRICT,
     CellOutcome,
     ConformanceTable,
 )
 from harness.render import table as tables
-from harness.render.page import filled, static_page
 from harness.render.table import Table
 
 SHOWN: Final = {
@@ -34,12 +29,6 @@ _COLUMNS: Final = (
 )
 _MOST: Final = 20
 """Cells of a score that are shown one by one."""
-_LEAD: Final = (
-    "Each keyword in its smallest schema, at each place of a schema, with a few values. What is "
-    "called valid or invalid, jsonschema and jsonschema-rs both call so. Shown is the worst "
-    "outcome over all places, and at how many of them."
-)
-_TONES: Final = {TOO_LAX: "acc", BOTH: "acc", TOO_STRICT: "rej", FAILURE: "other"}
 
 
 def summary_cell(some: Sequence[CellOutcome]) -> str:
@@ -115,25 +104,6 @@ def as_json(table: ConformanceTable) -> dict[str, Any]:
         "unjudged": dict(table.unjudged),
         "relabelled_texts": table.relabelled,
     }
-
-
-def as_page(table: ConformanceTable) -> str:
-    """The page: the summary, then each keyword with the smallest case of every other outcome."""
-    body = filled(
-        "conformance/page.html",
-        table=table,
-        found=table.by("keyword"),
-        summary_cell=summary_cell,
-        alike=lambda some: {
-            status: [one for one in some if one.status == status]
-            for status in dict.fromkeys(one.status for one in some)
-        },
-        case_in_words=case_in_words,
-        shown=SHOWN,
-        tones=_TONES,
-    )
-    heading = "Which keywords does each engine keep, and where?"
-    return static_page("maskcourt conformance", heading, _LEAD, body)
 
 
 def score_lines(scores: Iterable[GateScore]) -> Iterator[str]:

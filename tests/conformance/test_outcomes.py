@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from harness.classification.departures import load_catalogue
-from harness.conformance.cells import case_line, instances
+from harness.conformance.cells import instances
 from harness.conformance.outcomes import ConformanceTable, read_table, without_layout
-from harness.conformance.printing import as_csv, as_json, as_markdown, as_page, summary_cell
+from harness.conformance.printing import as_csv, as_json, as_markdown, summary_cell
 from harness.conformance.work import RULES
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary_readers import open_vocabulary
@@ -176,11 +176,3 @@ def test_the_table_as_json_has_the_schema_and_text_behind_each_cell(whole):
     last = found["cells"][-1]
     assert last["let_through"] == {"text": "false", "class": "bug"}
     assert json.loads(found["schemas"][f"{last['keyword']}/{last['place']}"])
-
-
-def test_the_page_has_every_case_and_no_program(whole):
-    page = as_page(whole)
-    assert "too lax 1/2" in page
-    assert "allows false under" in page
-    assert "<script" not in page
-    assert case_line(cell({"const": "<script>"}, ["<"], [1], "const"))
