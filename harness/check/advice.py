@@ -185,7 +185,8 @@ class _Tries:
             left = self.problems.keys() - {one for helped in self.mended.values() for one in helped}
             if name not in left:
                 return
-            what = f"leave out {_listed(some)}, and check that afterwards"
+            there = _keywords(self.problems[name][0].parsed).intersection(some)
+            what = f"leave out {_listed(sorted(there))}, and check that afterwards"
             without = functools.partial(_without, names=some)
             self.attempt(what, without, [one for one in self.problems if one in left])
 
@@ -227,20 +228,15 @@ def _is_mended(trial: Trial, cases: Sequence[ErrorCase], change: Callable[[Any],
 
 
 def _removable(cases: Sequence[ErrorCase]) -> list[list[str]]:
-    """Keywords to leave out so that a valid text may be taken: those of the smallest cases.
+    """Keywords to leave out so that a valid text may be taken: those of the smallest case.
 
-    Each by itself, then with those that belong to it.
+    Each by itself, then with those that belong to it: the schema may have others than the case.
     """
     if cases[0].kind not in REJECTIONS:
         return []
-    found, least = (_keywords(one.parsed) for one in (cases[0], min(cases, key=_size)))
-    groups = [[one] for one in sorted(least)]
-    groups += [sorted(some & found) for some in _BELONG if some & least and len(some & found) > 1]
-    return groups
-
-
-def _size(case: ErrorCase) -> int:
-    return len(case.schema)
+    found, least = (_keywords(one.parsed) for one in (cases[0], cases[-1]))
+    together = [sorted(some & (found | least)) for some in _BELONG if some & least]
+    return [[one] for one in sorted(least & found)] + [some for some in together if len(some) > 1]
 
 
 def _keywords(schema: Any) -> set[str]:

@@ -105,8 +105,7 @@ class ProvenError:
     @property
     def in_short(self) -> str:
         """What it is called where the schema is known."""
-        keyword = self.keyword if self.bug is None else self.bug.keyword
-        under = f" under `{keyword}`" if keyword and self.effect != kinds.NOT_JSON else ""
+        under = f" under `{self.keyword}`" if self.keyword and self.effect != kinds.NOT_JSON else ""
         return f"{_IN_SHORT.get(self.effect, 'an error')}{under}"
 
     @property
