@@ -162,11 +162,11 @@ def advice_on(answers: Answers) -> list[str]:
 def _standing(answer: Answer) -> str:
     """Why an engine is ranked where it is, in brackets after its name."""
     level, everyday, _ = answer.standing
-    whys = {0: "no value lost or let through", 3: "refuses it", 4: "no answer"}
-    if (why := whys.get(level)) is None:
+    reasons = {0: "no value lost or let through", 3: "refuses it", 4: "no answer"}
+    if (reason := reasons.get(level)) is None:
         effects = [IN_WORDS[one] for one in by_effect(answer) if one in COSTLY]
-        why = f"{' and '.join(effects)}{'' if everyday else ', with rare values alone'}"
-    return f"{answer.engine} ({why})"
+        reason = f"{' and '.join(effects)}{'' if everyday else ', with rare values alone'}"
+    return f"{answer.engine} ({reason})"
 
 
 class CheckOutput(LiveLine):
