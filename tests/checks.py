@@ -8,12 +8,12 @@ from harness.inputs.cases import Case, Instance
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
 from harness.validators.service import ValidatorService
-from harness.verdict_kinds import ERRORS
 from tests.comparison.test_case_run import AllowsOnlyExtra, ForbidsEnd, kinds
 from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, Typist, errors
 from tests.comparison.test_exact import assert_witnesses_replay
 from tests.comparison.test_flaws import LiesAndAccepts
 from tests.comparison.test_instances import BYTES, proven
+from tests.comparison.test_sample_verdicts import proven as errors_of_samples
 from tests.inprocess import InProcessJudge, case, make_run, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
@@ -206,10 +206,4 @@ def of_samples(
     engines: Sequence[type], schema: dict[str, Any], vocabulary: Vocabulary = BYTES
 ) -> set[tuple[str, str, bytes]]:
     """The errors that samples prove from a bare schema: engine, kind and text."""
-    rows = run_case(engines, case(schema), vocabulary, study(samples=32))
-    texts = {row["sample"]: row["text"] for row in records(rows, "samples")}
-    return {
-        (row["engine"], row["kind"], texts[row["sample"]])
-        for row in records(rows, "sample_verdicts")
-        if row["kind"] in ERRORS
-    }
+    return errors_of_samples(run_case(engines, case(schema), vocabulary, study(samples=32)))

@@ -30,6 +30,11 @@ PLANTED_CASES = [
     {"id": "dies", "schema": {"title": "dies", "enum": [12, 13, 20]}, "valid": [12]},
 ]
 
+AGE = {"id": "age", "schema": {"type": "integer", "minimum": 21}, "valid": [35]}
+PAIR = {"id": "pair", "valid": [["a", "b"]]}
+PAIR["schema"] = {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2}
+"""Cases in which `Forgetful` is wrong."""
+
 
 class PlantedMatcher:
     """A matcher with one fault behind `WRITTEN`: ``forbids`` or ``allows``.

@@ -103,22 +103,6 @@ class TestTally:
         assert (code, printed, problems.count("\n")) == (1, done.stdout, 1)
         assert f"maskcourt: failed on tests.miniatures:{said}" in problems
 
-    def test_fails_on_what_an_instance_proves(self, call, tmp_path):
-        schema = {"enum": ["ab"], "x-extra": ['"ax"']}
-        case = {"id": "one", "family": "few", "schema": schema, "invalid": ["ax"]}
-        (tmp_path / "own.jsonl").write_text(json.dumps(case))
-        byte_vocabulary([b"ab"]).save(tmp_path / "vocabulary")
-        done = maskcourt(
-            *("bench", "--json", "--cases", tmp_path / "own.jsonl", "--out", tmp_path / "run"),
-            *("--shrink-budget", 0, "--ahead", 0, *STUDY),
-            *("--vocabulary", tmp_path / "vocabulary", "--fail-on", "false_acceptances"),
-            *("-e", "tests.miniatures:Enumerator,tests.miniatures:AcceptsExtra"),
-        )
-        assert done.returncode == 1
-        last = done.stderr.splitlines()[-1]
-        why = "tests.miniatures:AcceptsExtra: 1 instance with false acceptances"
-        assert last == f"maskcourt: failed on {why}"
-
     def test_there_is_nothing_to_fail_on_in_a_breakdown(self, call, chatty):
         code, printed, problems = call("tally", chatty[0], "--by", "case", "--fail-on", "leak")
         assert (code, printed, problems.count("\n")) == (2, "", 1)

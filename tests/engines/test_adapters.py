@@ -393,17 +393,14 @@ class TestLLGuidance:
                 use()
 
 
-class TestOutlines:
-    STRING = '{"type": "string"}'
-
-    def test_shipped_keys_leak_special_tokens_and_parts_of_characters(self):
-        engine = make(OutlinesEngine, small(), config="shipped")
-        spec = allowed_after(make(OutlinesEngine, small()), self.STRING, '"a')
-        leaked = {b"<|start|>", b"<tool_call>", b"\x98\x80", b"\xff\xfe"}
-        assert leaked <= allowed_after(engine, self.STRING, '"a')
-        assert not leaked & spec
-        held = [b"a", "\ufffd".encode(), b"<|start|>", None]
-        assert engine.token_bytes([ord("a"), 0xFF, 257, 256]) == held
+def test_shipped_keys_of_outlines_leak_special_tokens_and_parts_of_characters():
+    engine = make(OutlinesEngine, small(), config="shipped")
+    spec = allowed_after(make(OutlinesEngine, small()), '{"type": "string"}', '"a')
+    leaked = {b"<|start|>", b"<tool_call>", b"\x98\x80", b"\xff\xfe"}
+    assert leaked <= allowed_after(engine, '{"type": "string"}', '"a')
+    assert not leaked & spec
+    held = [b"a", "\ufffd".encode(), b"<|start|>", None]
+    assert engine.token_bytes([ord("a"), 0xFF, 257, 256]) == held
 
 
 @pytest.mark.parametrize("strategy", ["parser_dwa", "token_trie"])

@@ -61,9 +61,6 @@ def committed(tree):
         subprocess.run(["git", "-C", tree, *command], check=True)
 
 
-# A wheel
-
-
 @pytest.mark.processes
 class TestWheel:
     def test_it_wins_over_the_same_version_beside_maskcourt(
@@ -112,9 +109,6 @@ def test_a_build_is_no_part_of_what_an_untrusted_run_may_start(toy, dist):
     assert not is_at_hand(toy(f"@{sys.executable}"))
 
 
-# A source tree
-
-
 @pytest.mark.processes
 class TestTree:
     def test_it_is_built_once_and_again_when_a_file_changes(self, toy, tree, capfd):
@@ -158,14 +152,6 @@ class TestTree:
         path = wheel(dist, "toy-base", "1.0")
         assert f"{path} is a build of toy-base" in refusal(toy(f"@{path}"))
 
-    def test_what_uv_cannot_build(self, toy, dist):
-        assert "pyproject.toml" in refusal(toy("@./dist"))
-        Path(dist, "engine.whl").write_text("")
-        assert "engine.whl cannot be installed: " in refusal(toy("@dist/engine.whl"))
-
-
-# An interpreter
-
 
 @pytest.mark.processes
 class TestInterpreter:
@@ -188,9 +174,6 @@ class TestInterpreter:
         program.write_text("#!/bin/sh\necho hello\n")
         program.chmod(0o755)
         assert "program is no Python" in refusal(toy("@dist/program"))
-
-
-# What is none
 
 
 @pytest.mark.parametrize(

@@ -101,36 +101,23 @@ def test_a_case_has_instances_of_both_kinds_and_says_what_it_is_about(family):
         assert case.invalid, case.id
         assert len(set(texts)) == len(texts), case.id
         assert case.id.startswith(family + "/"), case.id
+        assert case.source.startswith(f"embedded/{family}.jsonl:"), case.id
         assert case.about.endswith("."), case.id
 
 
-def test_the_cases_of_every_family_are_enough_of_a_size_and_name_their_drafts():
+def test_the_cases_of_every_family_are_enough_and_name_their_drafts():
     counts = Counter(case.family for case in CASES)
     assert counts.total() >= 150
     assert set(counts) == {*DECIDING, "numbers", "order", "realistic", "recursion", "text"}
     assert min(counts.values()) >= 12
     assert {json.loads(case.schema)["$schema"] for case in CASES} == DRAFTS
     assert {json.loads(case.schema)["$schema"] for case in of_family("drafts")} == DRAFTS
-    for case in CASES:
-        if case.family == "realistic":
-            assert 2_048 <= len(case.schema.encode()) <= 10_240, case.id
-        least, most = (300, 1_500) if case.family == "realistic" else (2, 320)
-        assert least <= len(case.valid[0].text) <= most, case.id
 
 
 def test_no_two_cases_say_the_same():
     assert len({case.id for case in CASES}) == len(CASES)
     assert len({case.about for case in CASES}) == len(CASES)
     assert len({(case.schema, case.valid[0].text) for case in CASES}) == len(CASES)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_is_the_name_of_its_file(family):
-    lines = data_path("embedded", f"{family}.jsonl").read_bytes().splitlines()
-    members = [json.loads(line) for line in lines]
-    wanted = ["id", "family", "about", "schema", "valid", "invalid"]
-    assert [list(each) for each in members] == [wanted] * len(members)
-    assert {each["family"] for each in members} == {family}
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from harness.versions.baseline import (
 from harness.versions.text import baseline_junit, baseline_lines, baseline_markdown
 from tests.buglists import bug
 from tests.command import STUDY, maskcourt
+from tests.planted import AGE, PAIR
 
 KNOWN, OTHER = bug("a@1.0", 1), bug("a@2.0", 2, title="`enum` lets other types through")
 
@@ -105,18 +106,13 @@ class TestReports:
 
 
 ENGINE = "tests.planted:Forgetful"
-CASES = [
-    {"id": "age", "schema": {"type": "integer", "minimum": 21}, "valid": [35]},
-    {"id": "pair", "schema": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
-     "valid": [["a", "b"]]},
-]  # fmt: skip
 
 
 @pytest.mark.processes
 @pytest.mark.engines
 def test_a_planted_fault_is_caught(tmp_path, vocabulary_file):
     cases, known = tmp_path / "cases.jsonl", tmp_path / "known.txt"
-    cases.write_text("".join(json.dumps(one) + "\n" for one in CASES))
+    cases.write_text("".join(json.dumps(one) + "\n" for one in (AGE, PAIR)))
 
     def bench(*options: object):
         return maskcourt(

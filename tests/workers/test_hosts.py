@@ -15,7 +15,7 @@ import pytest
 from harness.workers import hosts, wire
 from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
-from tests.command import until
+from tests.command import is_gone, until
 
 pytestmark = [
     pytest.mark.processes,
@@ -45,23 +45,6 @@ def host(shared_host):
     return shared_host
 
 
-def alive(pid):
-    """Whether there is such a process; one that only waits to be reaped is gone."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def gone_soon(pid):
-    for _ in range(500):
-        if not alive(pid):
-            return True
-        time.sleep(0.01)
-    return False
-
-
 def test_what_is_asked_is_answered_also_by_more_than_a_pipe_holds(host):
     sent = np.arange(1 << 20, dtype=np.int32).reshape(2, -1)
     answer = host.request({"do": "echo", "word": "ü"}, {"array": sent})
@@ -84,7 +67,7 @@ class TestDeaths:
         before = host.request({"do": "pid"}).head["pid"]
         assert host.request(asked) == outcome
         assert not host.running
-        assert gone_soon(before)
+        until(lambda: is_gone(before))
         assert host.request({"do": "echo"}) == outcome, "a dead host goes on saying why"
         assert host.start() is None
         assert host.request({"do": "pid"}).head["pid"] != before, "it is as new"
@@ -107,7 +90,7 @@ class TestDeaths:
         before = host.request({"do": "pid"}).head["pid"]
         assert host.request({"do": what}, limit=limit) == outcome
         assert not host.running
-        assert gone_soon(before)
+        until(lambda: is_gone(before))
 
     def test_of_the_memory_limit_that_nobody_saw_broken(self, host):
         host.submit({"do": "eat_for_a_moment"}, {}, limit=60.0)
@@ -124,7 +107,8 @@ class TestDeaths:
     def test_in_spite_of_children_that_hold_its_pipe(self, host):
         answer = host.request({"do": "fork_and_die"}, limit=60.0)
         assert answer == Crashed("died of SIGSEGV", signal="SIGSEGV")
-        assert gone_soon(int(host.output())), "the child ends with its parent"
+        child = int(host.output())
+        until(lambda: is_gone(child))  # it ends with its parent
 
 
 class TestTheChannel:
@@ -330,9 +314,9 @@ class TestEnds:
         work = "host.start(); tell(); host.request({'do': 'spin'}, limit=3600)"
         with coordinator("", work) as process:
             pid = int(process.stdout.readline())
-            assert alive(pid)
+            assert not is_gone(pid)
             process.kill()
-        assert gone_soon(pid)
+        until(lambda: is_gone(pid))
 
     @pytest.mark.parametrize("clean", [False, True], ids=["same environment", "another one"])
     @pytest.mark.parametrize("end", ["stop", "segfault", "spin"])
@@ -343,13 +327,13 @@ class TestEnds:
         left: list[str] = []
         until(lambda: left.append(host.output()) or any(one.strip().isdigit() for one in left))
         pid = int(next(one for one in left if one.strip()))
-        assert alive(pid)
+        assert not is_gone(pid)
         assert os.getsid(pid) != os.getsid(host._process.pid)
         if end == "stop":
             host.stop()
         else:
             host.request({"do": end}, limit=0.1)
-        assert gone_soon(pid)
+        until(lambda: is_gone(pid))
 
     def test_a_host_asks_to_die_with_its_coordinator_before_it_imports_anything(self, tmp_path):
         """numpy takes longest to import, and here for ever."""
@@ -360,7 +344,7 @@ class TestEnds:
             pid = int(process.stdout.readline())
             until((tmp_path / "there").exists)
             process.kill()
-        assert gone_soon(pid)
+        until(lambda: is_gone(pid))
 
     def test_one_whose_coordinator_is_gone_already_ends_at_once(self):
         nobody = "from harness.workers.host_process import main; main(1 << 22, 0, 1, 'no:Service')"
