@@ -94,6 +94,8 @@ class TestWhatIsAskedFor:
             (["--compile-timeout", 0], "'0' is no number of seconds (greater than 0)"),
             (["--style", "tight"], "'tight' is not one of 'default', 'compact', 'indent'"),
             (["--family", "owm"], "no family 'owm' in the data (did you mean 'own'?)"),
+            (["--id", "nothing-*"], "none of 3 case ids matches 'nothing-*'"),
+            (["--eos", "<end>"], "no token '<end>' to end with"),
             (["--vocabulary", "qwen"], "no vocabulary 'qwen' (did you mean 'qwen2.5'?"),
             (["--cases", "none.jsonl"], "cannot read none.jsonl: No such file"),
             (["--enginess", "x"], "No such option '--enginess'"),

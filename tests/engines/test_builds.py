@@ -181,6 +181,7 @@ class TestInterpreter:
     [
         ("toy.whl", "a path has a slash: @./toy.whl"),
         ("dist/none.whl", "there is no ./dist/none.whl (a path is taken from where you are)"),
+        ("./dist", "pyproject.toml"),
         ("dist/notes.txt", "./dist/notes.txt is no wheel, no directory and no interpreter"),
         ("~nobody-of-this-name/x.whl", "there is no ~nobody-of-this-name/x.whl"),
     ],
