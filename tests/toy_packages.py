@@ -66,18 +66,16 @@ def wheel(directory, name, version, requires=(), text=""):
         f"{info}/METADATA": "\n".join(metadata) + "\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    record = "".join(f"{path},{checksum(text)},{len(text)}\n" for path, text in files.items())
-    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n"
+    record = f"{info}/RECORD,,\n"
+    for path, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        record += f"{path},sha256={digest.rstrip('=')},{len(text)}\n"
+    files[f"{info}/RECORD"] = record
     path = Path(directory, f"{module}-{version}-py3-none-any.whl")
     with zipfile.ZipFile(path, "w") as archive:
         for inner, text in files.items():
             archive.writestr(inner, text)
     return path
-
-
-def checksum(text):
-    digest = hashlib.sha256(text.encode()).digest()
-    return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def small_index(directory, monkeypatch, *, exist_ok=False):

@@ -11,23 +11,22 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.scripts import script
 from harness.bugs.trial import Trial
 from harness.classification.departures import load_catalogue
-from harness.cli.main import main
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, NOT_JSON, SPELLING
 from tests.buglists import bug
 from tests.command import STUDY, finished_run, maskcourt
 from tests.inprocess import InProcessJudge
+from tests.planted import AGE, PAIR
 
 pytestmark = [pytest.mark.processes, pytest.mark.engines]
 
 FORGETFUL = "tests.planted:Forgetful"
 CASES = [
-    {"id": "age", "schema": {"type": "integer", "minimum": 21}, "valid": [35]},
+    AGE,
     {"id": "ages", "schema": {"type": "array", "items": {"minimum": 3, "type": "integer"},
                               "minItems": 1}, "valid": [[4, 5]]},
-    {"id": "pair", "schema": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
-     "valid": [["a", "b"]]},
+    PAIR,
     {"id": "person", "schema": {"type": "object", "required": ["tags"], "properties": {
         "tags": {"type": "array", "items": {"const": "x"}, "maxItems": 1}}},
      "valid": [{"tags": ["x"]}]},
@@ -121,13 +120,9 @@ def test_texts_for_the_tracker_are_written(run, found):
         (["minimize", "RUN", "99999999", "--trust"], "has no verdict"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(run, arguments, problem, monkeypatch, capsys):
-    command = ["maskcourt", *(str(run) if one == "RUN" else one for one in arguments)]
-    monkeypatch.setattr("sys.argv", command)
-    with pytest.raises(SystemExit) as leaving:
-        main()
-    assert leaving.value.code == 2
-    printed = capsys.readouterr().err
+def test_what_cannot_be_done_is_said_in_a_line(run, call, arguments, problem):
+    code, _, printed = call(*(run if one == "RUN" else one for one in arguments))
+    assert code == 2
     assert problem in printed
     assert "Traceback" not in printed
 

@@ -15,12 +15,12 @@ from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
 from harness.versions.compare import sides
 from tests.buglists import bug
 from tests.command import STUDY, finished_run, maskcourt
+from tests.planted import AGE, PAIR
 
 OLD, NEWER = "tests.planted:Forgetful", "llguidance"
 CASES = [
-    {"id": "age", "schema": {"type": "integer", "minimum": 21}, "valid": [35]},
-    {"id": "pair", "schema": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
-     "valid": [["a", "b"]]},
+    AGE,
+    PAIR,
     {"id": "refused", "schema": {"type": "array", "uniqueItems": True, "items": {"enum": [1, 2]}},
      "valid": [[1]]},
 ]  # fmt: skip
