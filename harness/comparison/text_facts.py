@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from harness.jsontext.usual_spellings import value_key
-from harness.verdict_kinds import FALSE_ACCEPTANCE, PLAIN, RARE, REAL
+from harness.verdict_kinds import ACCEPTANCES, FALSE_ACCEPTANCE, PLAIN, RARE, REAL
 
 _HIDING: Final = (
     *("anyOf", "oneOf", "not", "contains", "minContains", "maxContains"),
@@ -69,11 +70,15 @@ class TextFacts:
             self._known |= zip(new, self._valid_without_formats(new), strict=True)
         return [self._known[one] for one in texts]
 
-    def shown_by(self, text: bytes) -> str:
-        """Whether a completed text has a `REAL`, a `PLAIN` or a `RARE` value."""
+    def shown_by(self, text: bytes, kind: str) -> str:
+        """Whether a completed text has a `REAL`, a `PLAIN` or a `RARE` value.
+
+        A member that nobody declared is an everyday error, but hardly anybody's valid value.
+        """
         if value_key(text) in self._real:
             return REAL
-        return PLAIN if is_plain(text, self._names) else RARE
+        is_open = kind in ACCEPTANCES or not self._names
+        return PLAIN if is_plain(text, self._names, is_open=is_open) else RARE
 
 
 _PRINTABLE: Final = re.compile(r"[ -~]*")
@@ -82,16 +87,18 @@ _EVERYDAY_DIGITS: Final = 15
 _SMALL, _LARGE = Decimal("1e-6"), Decimal("1e15")
 
 
-def is_plain(text: bytes, names: Collection[str]) -> bool:
+def is_plain(text: bytes, names: AbstractSet[str], *, is_open: bool = True) -> bool:
     """Whether a text is JSON of an everyday value.
 
     Its strings are printable ASCII, its numbers of ordinary size and precision, its keys `names` or
-    identifiers. How it is spelt does not matter.
+    identifiers; identifiers alone where it is not `is_open`, and not in the outermost object. How
+    it is spelt does not matter.
     """
 
-    def plain(value: Any) -> bool:
+    def plain(value: Any, free: bool = True) -> bool:
         if isinstance(value, dict):
-            keys = all(key in names or _IDENTIFIER.fullmatch(key) for key in value)
+            free = is_open or (free and names.isdisjoint(value))
+            keys = all(key in names or (free and _IDENTIFIER.fullmatch(key)) for key in value)
             return keys and all(map(plain, value.values()))
         if isinstance(value, list):
             return all(map(plain, value))
@@ -105,7 +112,7 @@ def is_plain(text: bytes, names: Collection[str]) -> bool:
         value = json.loads(
             text.decode(), parse_int=Decimal, parse_float=Decimal, parse_constant=_refused
         )
-        return plain(value)
+        return plain(value, free=False)
     except (ValueError, InvalidOperation, RecursionError):
         return False
 

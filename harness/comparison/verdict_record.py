@@ -216,7 +216,7 @@ class VerdictNotes:
             alone = self._facts.format_alone_of(kinds, keywords, text)
             for at, kind in enumerate(kinds):
                 if kind in _WITH_EFFECT:
-                    shown_by[at] = REAL if own else self._facts.shown_by(text(at))
+                    shown_by[at] = REAL if own else self._facts.shown_by(text(at), kind)
                 if kind in ACCEPTANCES:
                     effect = effect_of_acceptance(kind, explained[at], format_alone=alone[at])
                     effects.note(at, effect)

@@ -64,4 +64,26 @@ def test_a_value_of_the_case_is_real_in_every_spelling():
         '{"größe": 1}': "plain",
         '{"': "rare",
     }
-    assert {text: facts.shown_by(text.encode()) for text in shown} == shown
+    assert {text: facts.shown_by(text.encode(), "false_acceptance") for text in shown} == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "if_lost"),
+    [
+        ('{"id": 1}', "plain"),
+        ('{"id": 1, "extra": 1}', "rare"),
+        ('{"extra": 1}', "rare"),
+        ('{"env": {"PATH": "x", "HOME": "y"}}', "plain"),
+        ('{"env": {"PATH": "x", "id": 1}}', "rare"),
+    ],
+)
+def test_an_undeclared_member_is_an_everyday_error_and_a_rare_value(text, if_lost):
+    schema = {"properties": {"id": {}, "env": {"type": "object"}}}
+    facts = TextFacts(json.dumps(schema), schema, None)
+    assert facts.shown_by(text.encode(), "false_rejection") == if_lost
+    assert facts.shown_by(text.encode(), "false_acceptance") == "plain"
+
+
+def test_where_nothing_is_declared_ordinary_names_are_everyday():
+    facts = TextFacts("{}", {"additionalProperties": {"type": "integer"}}, None)
+    assert facts.shown_by(b'{"apples": 3}', "false_rejection") == "plain"
