@@ -16,7 +16,6 @@ from harness.printable import json_text, printable
 
 
 def say(text: str, end: str = "\n") -> None:
-    """Print a result in lines."""
     click.echo(printable(text) + end, nl=False)
 
 
@@ -26,5 +25,4 @@ def tell(text: str) -> None:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object."""
     click.echo(json_text(value, indent=2))

@@ -39,7 +39,6 @@ class ErrorCase:
 
     @property
     def parsed(self) -> Any:
-        """The schema."""
         return parse(self.schema)
 
     def with_schema(self, schema: Any) -> ErrorCase:

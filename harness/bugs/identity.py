@@ -102,7 +102,6 @@ class _StandIns:
         return value if keyword in _WORDS else self.data(value)
 
     def data(self, value: Any) -> Any:
-        """A value of data."""
         if isinstance(value, bool) or value is None:
             return value
         if isinstance(value, int | float):

@@ -144,7 +144,6 @@ class Bug(ShrunkVerdict):
         return (effect, severity > 0, -share, severity, -self.verdicts, self.id)
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
         return {
             "id": self.id,
             "engine": read_spec(self.engine).name,

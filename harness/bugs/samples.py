@@ -61,7 +61,6 @@ class ShrunkVerdict:
         return "" if self.error is None else bug_id(self.error, self.at)
 
     def values(self) -> dict[str, Any]:
-        """As JSON."""
         values = asdict(self)
         if self.error is not None:
             values["error"] |= {
@@ -155,7 +154,6 @@ class SampleFile:
         return sample
 
     def append(self, sample: ShrunkVerdict) -> None:
-        """Keep one more record."""
         self.begin()
         self._append(shrunk=sample.values())
 

@@ -172,7 +172,6 @@ class _Pool:
             self._idle.put(shrinker)
 
     def close(self) -> None:
-        """End threads and hosts."""
         self._ended.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
         while not self._idle.empty():

@@ -170,7 +170,6 @@ class Shrinker:
         return cls(by_name, identity["engines"], catalogue, vocabulary, memory, formats, lent)
 
     def close(self) -> None:
-        """End all hosts."""
         for trial in self._trials.values():
             trial.close()
         self._judge.close()

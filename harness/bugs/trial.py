@@ -159,7 +159,6 @@ class Trial:
         return str(self._stack.enter_context(saved_vocabulary(self.vocabulary)))
 
     def close(self) -> None:
-        """End the engine's host."""
         self._stack.close()
 
     def reproduce(self, case: ErrorCase) -> Symptom | None:

@@ -203,7 +203,6 @@ class Answer:
         return replace(later, status=status, errors=errors, declared=declared, covered=covered)
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
         return {
             "version": self.version,
             "backend": self.backend,
@@ -228,7 +227,6 @@ class Answers:
         self._known: dict[tuple[str, str], Answer] = {}
 
     def add(self, answer: Answer) -> None:
-        """Take one more."""
         self._known[answer.schema, answer.engine] = answer
 
     def of(self, schema: str) -> list[Answer]:
@@ -245,7 +243,6 @@ class Answers:
         return (one for schema in self.schemas for one in self.of(schema))
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
         return {
             "schemas": [
                 {

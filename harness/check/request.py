@@ -45,7 +45,6 @@ class CheckRequest:
 
     @property
     def specs(self) -> list[EngineSpec]:
-        """The engines."""
         return parse_specs(self.engines)
 
     @property

@@ -11,7 +11,6 @@ _LEAST_MEMORY: Final = 400 << 20
 
 
 def main() -> NoReturn:
-    """Run the command line."""
     try:
         if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < _LEAST_MEMORY:
             raise MemoryError

@@ -40,7 +40,6 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         self.name = f"{how.unit or 'N'}{'|none' * how.none}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number."""
         how = self._how
         if value is None or (how.none and value == "none"):
             return None
@@ -83,7 +82,6 @@ class Command(click.Command):
     """Shows options under headings in its help, and refuses old names of options with the new."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """See `click.Command.format_options`."""
         rows: dict[str, list[tuple[str, str]]] = {one: [] for one in HEADINGS}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -95,7 +93,6 @@ class Command(click.Command):
                     formatter.write_dl(some)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See `click.Command.parse_args`."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -204,7 +201,6 @@ class _File(click.Path):
         self._writes = how.writes
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See `click.Path.convert`."""
         if "://" in str(value):
             self.fail(f"{value} is a URL and no path", param, ctx)
         path = super().convert(value, param, ctx)

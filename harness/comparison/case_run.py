@@ -120,7 +120,6 @@ class CaseRun:
         return self.vocabulary.encode_greedy(text) if known is None else known
 
     def run(self, case: Case) -> Rows:
-        """All rows of one case."""
         self.begin(case)
         return self.finish()
 

@@ -66,7 +66,6 @@ class Quota:
         return self.respelling[place in ("inside string", "inside key")][tokens]
 
     def note(self, engine: int, tokens: Tokens, place: str) -> None:
-        """Count proven rejections."""
         self._proven[engine, place] += int(self.of(tokens, place).sum())
 
     def draw(

@@ -90,7 +90,6 @@ class EffectColumns:
         self.effect, self.spelling, self.spellings_asked = [""] * count, [b""] * count, [0] * count
 
     def note(self, at: int, effect: Effect) -> None:
-        """Say what a row's effect is."""
         self.effect[at], self.spelling[at], self.spellings_asked[at] = effect
 
 

@@ -133,7 +133,6 @@ class Findings:
         eos_ids: Sequence[int] = (),
         can_end: npt.NDArray[np.bool_] | None = None,
     ) -> Findings:
-        """Nothing known yet."""
         shape = accepts.shape
         ends = np.isin(tokens, np.asarray(eos_ids, dtype=np.int32))
         return cls(
@@ -190,7 +189,6 @@ class Verdicts:
     reason: Sequence[str]
 
     def __getitem__(self, rows: npt.NDArray[Any]) -> Verdicts:
-        """Some of them, by number."""
         return Verdicts(
             self.row[rows],
             self.column[rows],

@@ -78,7 +78,6 @@ class RolloutResolver:
         self.effort = effort
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:  # noqa: ARG002 - same interface
-        """Fill `resolution.findings`."""
         columns = {row: np.flatnonzero(one) for row, one in enumerate(resolution.undecided())}
         found, ended = resolution.roll_out(columns, self.effort.limit)
         resolution.screen(found)
@@ -96,7 +95,6 @@ class SharedResolver:
         self.effort = effort
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
-        """Fill `resolution.findings`."""
         situation, lists = known_completions(resolution, context)
         ended: dict[tuple[int, int], Status] = {}
         slow, position = resolution.slow, resolution.position

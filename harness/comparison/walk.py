@@ -40,7 +40,6 @@ class Position:
 
     @property
     def text(self) -> bytes:
-        """The text so far."""
         return self.reference[: self.offset]
 
     @property

@@ -47,7 +47,6 @@ def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
 
 
 def spelled_name(name: str) -> bytes:
-    """A name as a JSON text."""
     return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 

@@ -273,7 +273,6 @@ class _Environment:
         return [sysconfig.get_path("purelib", "venv", base)]
 
     def of(self, spec: EngineSpec) -> EngineSpec:
-        """`spec`, started here."""
         return replace(spec, interpreter=str(self.interpreter), paths=(*self.own, *spec.paths))
 
     def marked(self) -> dict[str, Any]:

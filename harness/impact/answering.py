@@ -53,7 +53,6 @@ class Answering:
         progress(len(items), answered)
 
     def answers(self, item: Item) -> list[ModelAnswer]:
-        """The answers to one item."""
         answers = self._generator.generate(item)
         resolve_steps(self._tools, item.schema, answers)
         for answer in answers:

@@ -113,7 +113,6 @@ class ModelAnswer:
 
     @classmethod
     def of_line(cls, line: str) -> ModelAnswer:
-        """Read a line of JSON."""
         values: dict[str, Any] = json.loads(line)
         values["overruled"] = [TokenChoice(**step) for step in values["overruled"]]
         values["cost"] = Cost(**values["cost"])
@@ -147,7 +146,6 @@ class ImpactRun:
         return self._answers.records(ModelAnswer.of_line, "answer", "it was altered")
 
     def append(self, answer: ModelAnswer) -> None:
-        """Keep one more answer."""
         self._answers.append(json.dumps(asdict(answer), ensure_ascii=False))
 
 

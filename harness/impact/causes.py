@@ -52,7 +52,6 @@ class ProvenStep(NamedTuple):
 
     @property
     def witness(self) -> Witness:
-        """What there is to shrink."""
         return Witness(
             evidence=WALK,
             number=self.step.position,

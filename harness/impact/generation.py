@@ -125,7 +125,6 @@ class Generator:
     def _take(
         self, item: Item, position: int, going: Sequence[ModelAnswer], logits: Logits
     ) -> None:
-        """The next token of each text."""
         sampling, vocabulary = self._how.sampling, self.model.vocabulary
         noise = sampling.noise(item.id, position, vocabulary.size)
         for row, text in enumerate(going):

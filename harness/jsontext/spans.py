@@ -55,12 +55,10 @@ class ValueSpan:
 
     @property
     def raw(self) -> bytes:
-        """The text of the value."""
         return self.text[self.start : self.end]
 
     @property
     def value(self) -> Any:
-        """The value itself."""
         if self._value is _UNREAD:
             self._value = _name(self.raw) if self.kind == "string" else json.loads(self.raw)
         return self._value

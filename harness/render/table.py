@@ -89,7 +89,6 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
         return tuple(column.name for column in self.columns)
 
     def is_right(self, column: Column) -> bool:

@@ -79,7 +79,6 @@ def for_terminal(table: Table) -> RichTable:
 
 
 def print_table(table: Table, console: Console | None = None) -> None:
-    """Print a table."""
     (console or table_console()).print(for_terminal(table))
 
 

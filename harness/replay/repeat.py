@@ -65,7 +65,6 @@ class Replayed:
         return f"{self.witness}: {outcome}"
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
         about = {**self.witness.row(), "token": self.witness.token}
         about["text"] = escaped(self.witness.text)
         return {**about, "agrees": self.agrees, "difference": self.difference}
@@ -124,7 +123,6 @@ class _Repetition:
         self._rulings: dict[bytes, Ruling] = {}
 
     def replayed(self) -> Iterator[Replayed]:
-        """All verdicts of the case."""
         judge = self._tools.judge
         problem = judge.open(self._case.schema)
         refused = isinstance(problem, Unjudgeable)

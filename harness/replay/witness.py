@@ -105,7 +105,6 @@ class Witness:
 
     @property
     def claim(self) -> KindClaim:
-        """What the verdict says."""
         return CLAIMS[self.kind]
 
     @property

@@ -88,7 +88,6 @@ class Run:
         return tuple(named_engines(bits, self.engine_names))
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        """A whole table by its name."""
         if name not in SCHEMAS:
             raise AttributeError(f"a run has no {name!r}")
         self.__dict__[name] = whole = self.frame(name)

@@ -239,5 +239,4 @@ def _about_engines(name: str, run: RunDirectory) -> Iterator[dict[str, Any]]:
 
 
 def _text(value: str | Path) -> str:
-    """A string in SQL."""
     return "'" + str(value).replace("'", "''") + "'"

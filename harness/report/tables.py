@@ -61,7 +61,6 @@ _ERRORS: Final = (
 
 
 def words(name: str) -> str:
-    """A name as words."""
     return name.replace("_", " ")
 
 

@@ -26,14 +26,12 @@ class UnstoredCase(RunDirectory):
         self._rows = rows
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """See `RunDirectory.table`."""
         table = self._rows.table(name)
         return table if columns is None else table.select(list(columns))
 
     def batches(
         self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """See `RunDirectory.batches`."""
         for batch in self.table(table, columns).combine_chunks().to_batches():
             yield from chosen(batch, wanted, 0)
 

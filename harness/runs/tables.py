@@ -210,11 +210,9 @@ class Rows:
             del pieces[mark[table] :]
 
     def count(self, table: str) -> int:
-        """How many rows a table has."""
         return sum(count for count, _ in self._pieces[table])
 
     def table(self, name: str) -> pa.Table:
-        """One table in Arrow's form."""
         schema = SCHEMAS[name]
         return pa.Table.from_arrays([self._array(name, one) for one in schema], schema=schema)
 

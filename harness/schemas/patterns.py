@@ -227,7 +227,6 @@ class Pattern:
         return follow
 
     def walk(self, state: int, text: str) -> int:
-        """The state after `text`."""
         for char in text:
             state = self.step(state, char)
         return state

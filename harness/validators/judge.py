@@ -192,7 +192,6 @@ class Judge:
         return self._host.processor_seconds()
 
     def close(self) -> None:
-        """End the host."""
         self._host.close()
 
     def _open(self) -> Unjudgeable | None:

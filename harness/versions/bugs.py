@@ -29,7 +29,6 @@ class BugChange:
     reason: str = ""
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
         return {**self.bug.row(), "status": self.status, "reason": self.reason}
 
 

@@ -51,7 +51,6 @@ def write(run: RunDirectory, out: Path, shown_as: str, **request: Any) -> int:
 
 
 def assembled(data: Mapping[str, Any]) -> str:
-    """The page that shows `data`."""
     scripts = tuple(f"report/page/{name}" for name in _SCRIPTS)
     return page_with_data("report/page/page.html", scripts, data)
 
