@@ -71,17 +71,7 @@ class Book(Sheet):
         row = {"instance": number, "engine": engine, "kind": kind, "spellings_asked": 0, **more}
         return self.add("instance_verdicts", consumed=consumed, token=token, **row)
 
-    def verdicts(
-        self,
-        position,
-        engine,
-        kind,
-        count=1,
-        walk=0,
-        number=0,
-        first=0,
-        **more,
-    ):
+    def verdicts(self, position, engine, kind, count=1, walk=0, number=0, first=0, **more):
         where = {"walk": walk, "position": position, "dispute": number, "spellings_asked": 0}
         about = {"engine": engine, "kind": kind, "token": list(range(first, first + count))}
         row = {**blank("verdicts"), "case": self.name, **where, **about, **more}

@@ -1,11 +1,11 @@
 """Cheap checks of the whole method, each of a few cases of which all is known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from harness.inputs.cases import Case, Instance
-from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.tables import Rows
 from harness.validators.service import ValidatorService
 from tests.comparison.test_case_run import AllowsOnlyExtra, ForbidsEnd, kinds
@@ -202,8 +202,6 @@ def check_samples_without_an_end() -> None:
     assert of_samples([NeverEnds], {"const": 1, "x-open": ['"']}) == set()
 
 
-def of_samples(
-    engines: Sequence[type], schema: dict[str, Any], vocabulary: Vocabulary = BYTES
-) -> set[tuple[str, str, bytes]]:
+def of_samples(engines, schema, vocabulary=BYTES) -> set[tuple[str, str, bytes]]:
     """The errors that samples prove from a bare schema: engine, kind and text."""
     return errors_of_samples(run_case(engines, case(schema), vocabulary, study(samples=32)))

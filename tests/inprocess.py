@@ -12,14 +12,14 @@ Example:
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from harness.comparison.case_run import CaseRun, Rules
-from harness.comparison.resolvers import Effort, Resolver, SharedResolver
+from harness.comparison.resolvers import Effort, SharedResolver
 from harness.engines.panel import Asking, Limits, Panel
 from harness.engines.requests import Opened
 from harness.engines.service import EngineService
@@ -91,13 +91,7 @@ class InProcessHost:
         self.ended = None
         return None
 
-    def request(
-        self,
-        head: Mapping[str, object],
-        arrays: Mapping[str, wire.Array] | None = None,
-        limit: float = 60.0,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> wire.Message | Ended:
+    def request(self, head, arrays=None, limit=60.0, meanwhile=None) -> wire.Message | Ended:
         if self._service is None:
             assert self.ended is not None, "asked before it was started"
             return self.ended
@@ -111,14 +105,7 @@ class InProcessHost:
         except Exception as error:  # noqa: BLE001 - as a host does
             return Crashed(f"{type(error).__name__}: {error}")
 
-    def submit(
-        self,
-        head: Mapping[str, object],
-        arrays: Mapping[str, wire.Array],
-        limit: float,
-        *,
-        stepwise: bool = False,
-    ) -> None:
+    def submit(self, head, arrays, limit, *, stepwise=False):
         assert self.answer is None, "asked twice before the answer was collected"
         self.answer = self.request(head, arrays, limit)
 
@@ -195,9 +182,7 @@ class InProcessPanel(Panel):
 class InProcessJudge(Judge):
     """The judge, its validators in this process."""
 
-    def __init__(
-        self, make: Callable[[], Service] = ValidatorService, formats: str = ASSERTION
-    ) -> None:
+    def __init__(self, make=ValidatorService, formats=ASSERTION):
         self.seconds = 30.0
         self.formats = formats
         self._host = InProcessHost(make)  # type: ignore[assignment]
@@ -258,24 +243,13 @@ def dying(outcome: Ended) -> Callable[[], None]:
     return die
 
 
-def case(
-    schema: Any,
-    *valid: Any,
-    invalid: Sequence[Any] = (),
-    name: str = "case",
-    family: str = "family",
-) -> Case:
+def case(schema, *valid, invalid=(), name="case", family="family") -> Case:
     """A case of the id `name`, with the JSON values `valid` and `invalid` as its instances."""
     right, wrong = (tuple(Instance.of(value) for value in values) for values in (valid, invalid))
     return Case(name, family, json.dumps(schema), right, wrong, f"{name}.json")
 
 
-def make_run(
-    engines: Sequence[type],
-    vocabulary: Vocabulary | None = None,
-    rules: Rules = UNCAPPED,
-    resolver: Resolver | None = None,
-) -> CaseRun:
+def make_run(engines, vocabulary=None, rules=UNCAPPED, resolver=None) -> CaseRun:
     """What runs cases on these engines; call its `run` for each case."""
     vocabulary = vocabulary or byte_vocabulary()
     resolver = resolver or SharedResolver(Effort())
@@ -284,13 +258,7 @@ def make_run(
     return CaseRun(panel, judge, vocabulary, resolver, rules)
 
 
-def run_case(
-    engines: Sequence[type],
-    case: Case,
-    vocabulary: Vocabulary | None = None,
-    rules: Rules = UNCAPPED,
-    resolver: Resolver | None = None,
-) -> Rows:
+def run_case(engines, case, vocabulary=None, rules=UNCAPPED, resolver=None) -> Rows:
     """The rows of one case, on engines that are started for it."""
     return make_run(engines, vocabulary, rules, resolver).run(case)
 

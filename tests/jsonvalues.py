@@ -1,18 +1,12 @@
 """JSON values, and what might be taken for schemas, drawn by hypothesis."""
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 LETTERS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
 
-def json_values(
-    text: st.SearchStrategy[str] = LETTERS,
-    numbers: st.SearchStrategy[Any] = NUMBERS,
-    max_leaves: int = 12,
-) -> st.SearchStrategy[Any]:
+def json_values(text=LETTERS, numbers=NUMBERS, max_leaves=12):
     """Values of JSON, their strings and names drawn from `text`."""
     return st.recursive(
         st.none() | st.booleans() | numbers | text,

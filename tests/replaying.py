@@ -44,16 +44,7 @@ class Book(Sheet):
         self.add("completions", completion=number, text=text, tokens=tokens)
         return number
 
-    def verdict(
-        self,
-        kind: str,
-        engine: str,
-        before: bytes,
-        token: bytes | int,
-        completion: int = -1,
-        accepter: str = "",
-        **others: Any,
-    ) -> int:
+    def verdict(self, kind, engine, before, token, completion=-1, accepter="", **others):
         """The row of a verdict about `token` after the text `before` of the walk."""
         number = self.rows.count("verdicts")
         self.add(
@@ -76,9 +67,7 @@ class Book(Sheet):
         self.add("instances", instance=number, text=text, tokens=tokens, canonical=True)
         return number
 
-    def instance_verdict(
-        self, kind: str, engine: str, instance: int, consumed: int, token: int = -1, **others: Any
-    ) -> None:
+    def instance_verdict(self, kind, engine, instance, consumed, token=-1, **others):
         """A verdict about an engine that consumed so many tokens, and was then shown `token`."""
         about = {"instance": instance, "consumed": consumed, "token": token}
         self.add("instance_verdicts", kind=kind, engine=engine, **about, **others)

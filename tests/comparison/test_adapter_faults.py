@@ -22,8 +22,6 @@ from tests.miniatures import (
     LosesInClones,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 FAULTS: dict[type[Enumerator], str] = {
     LeavesMask: "mask_not_written",
     ChangesMask: "mask_changes",

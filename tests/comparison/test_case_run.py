@@ -30,9 +30,6 @@ from tests.oracle import (
     trials,
 )
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 CLOCKS = ("timings", "costs")
 TWO_ENDS = Vocabulary.from_tokens(
     "two ends", [*map(bytes, zip(range(256))), b"<eos>", b"<stop>"], [256, 257], [256, 257]

@@ -20,9 +20,6 @@ from tests.inprocess import case, records, run_case, study
 from tests.miniatures import Enumerator, Schema
 from tests.oracle import RESOLVERS, Trial, trials
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 KINDS = {
     **dict.fromkeys(b"-0123456789", "number"),
     ord('"'): "string",

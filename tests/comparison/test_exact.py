@@ -36,9 +36,6 @@ from tests.oracle import (
 )
 from tests.worlds import LONGER, WORLDS, Allows, Forgets, Insists, Speller, exact, told
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 PROOFS = {
     "false_rejection": True,
     "never_stops": True,

@@ -25,9 +25,6 @@ from tests.miniatures import (
 from tests.oracle import RESOLVERS, ForbidsAndAccepts, flaws
 from tests.replaying import replayed
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 VOCABULARY = byte_vocabulary()
 EOS = VOCABULARY.eos
 DEAD = {"const": 1, "x-extra": ["20"], "x-forbidden": [["2", "0"]]}

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +18,6 @@ from tests.miniatures import (
     RefusesAll,
 )
 from tests.oracle import VALUES, is_valid, trials
-
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
 
 BYTES = replace(byte_vocabulary(), pattern=r"(?s:.)")
 """Each byte is a token, and these are the canonical tokens of every text."""

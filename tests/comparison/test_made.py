@@ -26,8 +26,6 @@ from tests.miniatures import AcceptsExtra, CrashesOnMask, Enumerator, ForbidsOne
 from tests.oracle import is_valid, trials
 from tests.worlds import Allows
 
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 MAKING = replace(UNCAPPED, generated=16)
 ENGINES = [Enumerator, AcceptsExtra]
 

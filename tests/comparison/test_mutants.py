@@ -44,11 +44,7 @@ from tests.comparison.test_challenger import SecondTypist, Typist
 from tests.comparison.test_exact import PLANTED
 from tests.comparison.test_exact import TestOneDeviation as OneDeviation
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.filterwarnings("ignore:The recursion limit will not be reset"),
-]
+pytestmark = pytest.mark.thorough
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 

@@ -16,9 +16,6 @@ from harness.workers.temporary_directories import saved_vocabulary
 from tests.inprocess import EFFECT, records, study
 from tests.oracle import RESOLVERS, flaws, trials, verdicts_at
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 Entry = tuple[int, int, str]
 """Position, token, engine."""
 

@@ -24,9 +24,6 @@ from tests.miniatures import (
 )
 from tests.oracle import is_valid, trials
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 OF_SAMPLES = {"samples", "sample_verdicts"}
 
 

@@ -7,7 +7,6 @@ again, and nothing is different.
 import contextlib
 import os
 import signal
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -43,10 +42,7 @@ from tests.misbehaving import (
     at,
 )
 
-pytestmark = [
-    pytest.mark.processes,
-    pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc"),
-]
+pytestmark = pytest.mark.processes
 RULES = replace(UNCAPPED, on_dropout="continue")
 CASE = case({"enum": [1, 12, 123], "x-extra": ["124"], "x-forbidden": [["1", "2"]]}, 123)
 

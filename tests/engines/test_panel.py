@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -25,8 +24,6 @@ from harness.workers.outcomes import (
 from tests import miniatures
 from tests.inprocess import Died, InProcessPanel, default_options, names_of
 from tests.miniatures import HangsOnCompile
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc")
 
 QUICK = Limits(compile=1.0, mask=0.4, resolve=2.0, memory=128 << 20)
 SCHEMA = json.dumps({"enum": [12, 123, 45]})
@@ -73,7 +70,6 @@ def walk(panel, engines, tokens, at=0):
 
 class TestCompiling:
     @pytest.mark.processes
-    @linux
     def test_every_way_to_fail_is_told_apart_and_survived(self, panel_of):
         outcomes = {
             miniatures.Enumerator: None,
@@ -96,7 +92,6 @@ class TestCompiling:
         assert all(isinstance(one, Compiled) for one in again.values())
 
     @pytest.mark.processes
-    @linux
     def test_an_engine_that_cannot_be_made(self, panel_of):
         panel = panel_of(*[miniatures.Enumerator] * 3)
         good, gone, bad = panel.specs
@@ -183,7 +178,6 @@ class TestWalking:
 
 class TestRecovering:
     @pytest.mark.processes
-    @linux
     def test_an_engine_that_crashed_is_brought_back_to_the_same_mask(self, panel_of, vocabulary):
         panel = panel_of(miniatures.Enumerator, miniatures.Enumerator, limits=Limits())
         panel.compile(SCHEMA)
@@ -200,7 +194,6 @@ class TestRecovering:
         assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"<eos>"}
 
     @pytest.mark.processes
-    @linux
     def test_an_engine_that_hangs_in_a_mask(self, panel_of, vocabulary):
         panel = panel_of(miniatures.HangsOnMask, miniatures.CrashesOnMask)
         panel.compile(json.dumps({"const": 12, "x-crash": 1}))
@@ -213,7 +206,6 @@ class TestRecovering:
         assert allowed(panel, 0, vocabulary) == {b"1", b"12"}
 
     @pytest.mark.processes
-    @linux
     def test_the_limit_is_for_each_mask_of_a_batch(self, panel_of):
         panel = panel_of(miniatures.SlowMasks)
         panel.compile(json.dumps({"const": 1234}))
@@ -238,7 +230,6 @@ class TestRecovering:
         assert isinstance(panel.recover(0, ()), Refusal)
 
 
-@linux
 class TestOutput:
     @pytest.mark.processes
     def test_is_kept_by_engine_and_by_case(self, panel_of, capfd):

@@ -19,8 +19,6 @@ from harness.runs.tables import SCHEMAS
 from tests.inprocess import case, make_run
 from tests.miniatures import CrashesOnCompile, Enumerator, ForbidsOne
 
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
-
 SCHEMA = {"enum": [12, 34], "x-forbidden": [["", "1"]]}
 
 

@@ -17,11 +17,7 @@ from tests.miniatures import AcceptsExtra, Enumerator
 from tests.oracle import RESOLVERS, Trial, Verdict, is_valid, trials, written_at
 from tests.worlds import Forgets, hopeless
 
-# The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.filterwarnings("ignore:The recursion limit will not be reset"),
-]
+pytestmark = pytest.mark.thorough
 
 
 def acceptances(trial: Trial, rows: Rows) -> Iterator[tuple[bytes, Verdict]]:

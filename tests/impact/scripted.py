@@ -93,9 +93,7 @@ def item(schema: Any, wanted: Any = None, name: str = "one") -> Item:
     return Item(name, (Turn("user", json.dumps(wanted)),), json.dumps(schema))
 
 
-def answering(
-    model: ScriptedModel, engines: Sequence[type], task: Any = None, **how: Any
-) -> Answering:
+def answering(model, engines, task=None, **how) -> Answering:
     """What answers items without processes."""
     panel = InProcessPanel(engines, model.vocabulary)
     generator = Generator(model, panel, Generation(**how))

@@ -17,10 +17,7 @@ from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
 from tests.command import is_gone, until
 
-pytestmark = [
-    pytest.mark.processes,
-    pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc"),
-]
+pytestmark = pytest.mark.processes
 
 MEMORY = 200 << 20
 
