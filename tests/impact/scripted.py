@@ -1,7 +1,5 @@
 """A language model of a few rules, a task, and what runs them on miniatures without processes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,7 +29,7 @@ class ScriptedModel:
     def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         return list("".join(one.content for one in messages).encode())
 
-    def start(self, prompt: Sequence[int]) -> ScriptedRows:
+    def start(self, prompt: Sequence[int]):
         self.prompts += 1
         return ScriptedRows(self, [b""])
 
@@ -53,7 +51,7 @@ class ScriptedRows:
         self.model, self.written = model, written
         self.logits = np.stack([model.logits(one) for one in written])
 
-    def fork(self, rows: int) -> ScriptedRows:
+    def fork(self, rows: int):
         return ScriptedRows(self.model, self.written * rows)
 
     def step(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
