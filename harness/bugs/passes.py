@@ -20,7 +20,7 @@ def _of_schema(edits: Callable[[object], Iterator[object]]) -> Pass:
 def _of_json(edits: Callable[[bytes], Iterator[bytes]]) -> Pass:
     """Edits of texts that are JSON and fed byte by byte."""
     return lambda case: (
-        case.with_text(text) for text in (edits(case.text) if _is_json(case) else ())
+        case.with_text(text) for text in (edits(case.text) if is_json(case) else ())
     )
 
 
@@ -40,7 +40,7 @@ def _of_bytes(edits: Callable[[bytes], Iterator[bytes]]) -> Pass:
     return edited
 
 
-def _is_json(case: ErrorCase) -> bool:
+def is_json(case: ErrorCase) -> bool:
     """Whether the text is JSON and fed byte by byte.
 
     A raw control character may be what is at issue; halves of a surrogate pair are no text.
@@ -54,13 +54,13 @@ def _is_json(case: ErrorCase) -> bool:
 
 def used_only(case: ErrorCase) -> Iterator[ErrorCase]:
     """The case with a schema that has little beyond what its text needs; nothing for no JSON."""
-    if _is_json(replace(case, token=b"")):
+    if is_json(replace(case, token=b"")):
         keys = text_edits.keys(case.text)
         yield from map(case.with_schema, schema_edits.used_only(case.parsed, keys))
 
 
 def _parts(case: ErrorCase) -> Iterator[ErrorCase]:
-    if _is_json(case):
+    if is_json(case):
         for schema, text in schema_edits.parts_with_texts(case.parsed, case.text):
             yield case.with_schema(schema).with_text(text)
 
@@ -72,7 +72,7 @@ def _plain(edits: Callable[[Any], Iterator[tuple[Any, schema_edits.Path, str]]])
         for schema, path, kind in edits(case.parsed):
             plain = case.with_schema(schema)
             yield plain
-            if _is_json(case):
+            if is_json(case):
                 texts = text_edits.true_for(case.text, kind) if path else (b"true",)
                 yield from map(plain.with_text, texts)
 
@@ -81,7 +81,7 @@ def _plain(edits: Callable[[Any], Iterator[tuple[Any, schema_edits.Path, str]]])
 
 def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
     """A branch less, with true for values in the text, where neither goes alone."""
-    if not _is_json(case):
+    if not is_json(case):
         return
     schema = case.parsed
     for path, part in schema_edits.objects(schema):
@@ -128,7 +128,7 @@ def _renamed(case: ErrorCase) -> Iterator[ErrorCase]:
 
 def _plain_keys(case: ErrorCase) -> Iterator[ErrorCase]:
     """Keys that only the text has, called by the first letters that are free."""
-    if not _is_json(case):
+    if not is_json(case):
         return
     taken = schema_edits.names(case.parsed)
     free = [name for name in "abcdefgh" if name not in taken]

@@ -23,7 +23,7 @@ from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ERRORS
 
-FORMAT: Final = 10
+FORMAT: Final = 11
 """Raised whenever the same verdict may shrink to another case."""
 FILE: Final = "bugs.jsonl"
 _TYPES: Final = {"str": str, "int": int, "bytes": bytes}

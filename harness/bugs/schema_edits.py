@@ -239,6 +239,26 @@ def _type_of(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": part["type"]} if "type" in part else {}
 
 
+def assertions(schema: Any) -> list[str]:
+    """The keywords of a schema that hold no schemas, each once."""
+    parts = [part for _, part in objects(schema)]
+    return list(dict.fromkeys(name for part in parts for name in part if _asserts(part, name)))
+
+
+def _asserts(part: Mapping[str, Any], name: str) -> bool:
+    holds = name in MAPS or name in LISTS or name in SINGLE
+    return name not in ("type", "$ref") and (not holds or isinstance(part[name], bool))
+
+
+def without_keyword(schema: Any, name: str) -> Any:
+    """A copy without a keyword, wherever it asserts something."""
+    whole = copy.deepcopy(schema)
+    for _, part in objects(whole):
+        if name in part and _asserts(part, name):
+            del part[name]
+    return whole
+
+
 def cut_down(schema: Any) -> Iterator[Any]:
     """The schema without half, a quarter … of the members of one mapping or list."""
     for path, part in objects(schema):

@@ -18,6 +18,7 @@ from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.passes import COMMON_FORMS, SMALLER, Pass, used_only
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.trial import KINDS, Symptom, Trial
+from harness.bugs.trigger import Trigger, trigger
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
@@ -73,6 +74,7 @@ class _Reduction:
     _symptom: Symptom
     _stopped: Callable[[], bool]
     _effect: str
+    _trigger: Trigger = field(default_factory=Trigger)
     _attempted: set[ErrorCase] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -93,6 +95,9 @@ class _Reduction:
         )
 
     def run(self) -> Shrunk:
+        self._best, self._symptom, self._trigger = trigger(
+            self._trial, self._best, self._symptom, self._is_same, lambda: self._goes_on
+        )
         self._until_smallest()
         if not self._goes_on:
             self._allow(LAST_FAILURES, LAST_SECONDS)
@@ -120,19 +125,26 @@ class _Reduction:
                 if not self._goes_on:
                     return False
                 for case, symptom in zip(batch, self._trial.reproduce_all(batch), strict=True):
-                    if symptom is None or not symptom.is_still(self._symptom):
+                    if symptom is None or not self._is_same(case, symptom):
                         continue
-                    if not self._effect or self._trial.effect(case, symptom) == self._effect:
+                    if self._trigger.is_in(self._trial, case, symptom.at):
                         self._best, self._symptom = case, symptom
                         return True
         return False
+
+    def _is_same(self, case: ErrorCase, symptom: Symptom) -> bool:
+        """Whether it is the error still, with its effect."""
+        if not symptom.is_still(self._symptom, loose=self._trigger.loose):
+            return False
+        return not self._effect or self._trial.effect(case, symptom) == self._effect
 
     def _fresh(self, edited: Iterator[ErrorCase], *, longer: bool) -> Iterator[ErrorCase]:
         size = self._best.size
         for case in edited:
             if case not in self._attempted and (longer or case.size < size):
                 self._attempted.add(case)
-                yield case
+                if self._trigger.may_be_in(case):
+                    yield case
 
 
 @dataclass

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from harness.jsontext.spans import ValueSpan, root_of
 
 _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'{"a":0}')
+_PLAIN = (b"true", *_SIMPLE, b'"A"')
 _SIMPLER = {"letter": b"AEa", "digit": b"01", "2d": b"+"}
 _IN_STRING = rb'"(?:[^"\\]|\\.)*"'
 _STRING = re.compile(_IN_STRING, re.DOTALL)
@@ -19,6 +20,7 @@ _BEYOND = rb"[\xc0-\xff][\x80-\xbf]*"
 _ESCAPE = re.compile(_ESCAPED, re.DOTALL)
 _SPECIAL = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z\\]", re.DOTALL)
 _CHARACTER = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z0-9\\]", re.DOTALL)
+_UNIT = re.compile(_ESCAPED + b"|" + _BEYOND + b"|.", re.DOTALL)
 _ATOM = re.compile(r"\\.|\[[^\]]*\]|[^\\\[\]{}()|?*+^$]")
 _KINDS = {
     "": ("object", "array", "string", "number", "null"),
@@ -127,6 +129,30 @@ def atoms(pattern: str, text: bytes) -> Iterator[tuple[str, bytes]]:
                 yield f"^{atom}$", _put(text, inner, character)
 
 
+def plain_at(text: bytes, at: int, *, whole: bool) -> Iterator[tuple[bytes, bytes, str, str]]:
+    """Something plain for what is at a byte, and the JSON text with it.
+
+    That is a character, or more of a string that ends there, or a value; with `whole` a value of
+    the same type. Of a string follow what it was and what it is then.
+    """
+    for string in () if whole else _STRING.finditer(text):
+        start, end = string.start(), string.end() - 1
+        if start < at <= end:
+            units = (unit.span() for unit in _UNIT.finditer(text, start + 1, end))
+            span = next((span for span in units if span[0] <= at < span[1]), (end, end))
+            for plain in (b"A", b"0", b" "):
+                now = _put(text, span, plain)[start : string.end() + len(plain) - span[1] + span[0]]
+                yield plain, _put(text, string.span(), now), _decoded(string[0]), _decoded(now)
+            return
+    for span in reversed(list(_values(root_of(text)))):
+        if span.start <= at < span.end if whole and at >= 0 else span.start == max(at, 0):
+            like = [one for one in _PLAIN if root_of(one).kind == span.kind or not whole]
+            yield from ((one, _put(text, (span.start, span.end), one), "", "") for one in like)
+            return
+    if text[at : at + 1] in (b".", b"-", b"+", b"e", b"E") or text[at : at + 1].isdigit():
+        yield b"0", _put(text, (at, at + 1), b"0"), "", ""
+
+
 def keys(text: bytes) -> list[str]:
     """The keys of all objects of a JSON text, each once, in their order."""
     spans = _values(root_of(text))
@@ -152,11 +178,12 @@ def word_renamed(text: bytes, old: str, new: str) -> bytes:
     return text
 
 
-def _decoded(string: bytes) -> str | None:
+def _decoded(string: bytes) -> str:
+    """What a string says; nothing where it is none."""
     try:
         return str(json.loads(string, strict=False))
     except ValueError:
-        return None
+        return ""
 
 
 def _values(span: ValueSpan) -> Iterator[ValueSpan]:

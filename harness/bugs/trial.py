@@ -43,7 +43,8 @@ LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
 _BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
 _IN_STRINGS = ("inside key", "inside string")
-_PLAIN = ("letter", "digit")
+_PLAIN = (f"{_OF}letter", f"{_OF}digit")
+_AFTER, _VALUE = "after value", "start of value"
 _LAYOUT = b" \t\n\r"
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
 _NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
@@ -66,23 +67,20 @@ class Symptom:
     mark: str
     departure: str = ""
 
-    def is_still(self, before: Symptom) -> bool:
+    def is_still(self, before: Symptom, *, loose: bool = True) -> bool:
         """Whether it is the error that a larger case showed, as far as one trial can tell.
 
-        What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where letters
-        or digits of a string are refused as well, the sort of character is not what matters; where
-        the end of an array is, it is not the comma after an item; and where a member is refused by
-        its name, it is not that the comma before one is.
+        What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where the end
+        of an array is refused as well, it is not the comma after an item; and where a member is
+        refused by its name, it is not that the comma before one is. Where it is `loose` the sort
+        of a value, or of a character in a string, does not matter.
         """
         place, _, sort = before.mark.partition(_OF)
-        sorts = [sort]
-        if place in _IN_STRINGS:
-            sorts += _PLAIN
-        if (place, sort) == ("after value", _COMMA):
-            sorts.append(_BRACKET)
         alike = (
             before.mark in (self.mark, *_BRANCHES)
-            or self.mark in [f"{place}{_OF}{sort}" for sort in sorts]
+            or (loose and place == _VALUE == self.mark.partition(_OF)[0])
+            or (loose and place in _IN_STRINGS and self.mark in [place + end for end in _PLAIN])
+            or (place, sort, self.mark) == (_AFTER, _COMMA, f"{_AFTER}{_OF}{_BRACKET}")
             or (before.mark, self.mark) == (_NEXT_MEMBER, _MEMBER)
         )
         return self.class_ == before.class_ and self.departure == before.departure and alike
@@ -299,6 +297,8 @@ class Trial:
         unstored = UnstoredCase(notes.rows, {"identity": identity})
         counted = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
         at, keyword = rows["offset"][0], rows["keyword"][0]
+        if keyword == "json":
+            mark += _OF + sort_of(case.text[at : at + 1])
         return Symptom(at, counted["class"], keyword, mark, counted["departure"])
 
 
@@ -318,7 +318,7 @@ def _mark(case: ErrorCase, at: int) -> str:
     if state is None:
         return ""
     if state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE) and byte not in _LAYOUT + b"]":
-        return "start of value"
+        return f"{_VALUE}{_OF}{sort_of(byte)}"
     place = place_of(state, at_end=False)
     if place == "inside number" and byte in b",]}" + _LAYOUT:
         place = "after value" if state.stack else "end"
