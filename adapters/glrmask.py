@@ -58,6 +58,7 @@ _SCRIPT = """    import os
 class GLRMaskEngine:
     """glrmask with one vocabulary."""
 
+    PRESETS: ClassVar = _PRESETS
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "llguidance_compat": switch("read schemas as llguidance does, with fewer escapes"),

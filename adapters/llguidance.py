@@ -92,6 +92,7 @@ class LLGuidanceEngine:
     versions that cannot permit it (1.6.1).
     """
 
+    PRESETS: ClassVar = _PRESETS
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "forced": switch("where bytes are forced, allow only the tokenizer's own token for them"),

@@ -67,6 +67,7 @@ _SCRIPT = """    import xgrammar
 class XGrammarEngine:
     """xgrammar with one vocabulary; schemas are compiled on one thread, without its cache."""
 
+    PRESETS: ClassVar = _PRESETS
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "any_whitespace": switch("whitespace of any kind and length between tokens of JSON"),

@@ -28,6 +28,7 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         "class_": "bug",
         "departure": "",
         "effect": "lost_value",
+        "data": "maskbench",
         "cases": cases,
         "judged": 10,
         "share": Interval(cases / 10, 0.1, 0.6, "resampled"),
@@ -52,4 +53,4 @@ def bug_list(*bugs: Bug, pending: int = 0, **unexplained: int) -> BugList:
     reasons |= {PENDING: pending} if pending else {}
     verdicts = sum(one.verdicts for one in bugs) + sum(reasons.values())
     ordered = tuple(sorted(bugs, key=lambda one: one.order))
-    return BugList(ordered, verdicts, reasons, 0, 3 * len(bugs))
+    return BugList(ordered, verdicts, reasons, 3 * len(bugs))

@@ -6,13 +6,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import MAPS, objects, rebuilt
-from harness.bugs.text_edits import sort_of
+from harness.bugs.schema_edits import MAPS, assertions, objects, rebuilt, without_keyword
+from harness.bugs.text_edits import LAYOUT, fault, sort_of
 from harness.engines.specs import read_spec
-from harness.jsontext.lexer import START, advance, place_of
 from harness.printable import escaped, printable
 from harness.verdict_kinds import ACCEPTANCES
 
@@ -28,27 +27,29 @@ _SPACES = re.compile(rb"[ \t\n\r]+")
 LENGTH = 8
 """Hexadecimal digits of an id."""
 _STRUCTURE = ("$defs", "definitions", "$schema", "$ref", "type", "properties", "$id", "id")
-_CHARACTERS: Mapping[int, str] = {
-    0x22: "a quote",
-    0x5C: "a backslash escape",
-    0x20: "a space",
-    0x09: "a tab",
-    0x0A: "a line feed",
-    0x0D: "a carriage return",
-    0x2C: "a comma",
-    0x2D: "a minus sign",
-    0x2E: "a decimal point",
+_STRINGS: Final = ("inside string", "inside key", "inside escape")
+_NAMED, _DECLARED = ("letter", "digit"), "a declared key"
+_SOME: Final = "*"
+"""Stands for the keywords under which a value cannot be spelled in some way."""
+_SORTS: Final[Mapping[str, str]] = {
+    "letter": "a letter",
+    "digit": "a digit",
+    "beyond ASCII": "a character beyond ASCII",
+    "end": "the end",
+    "22": "a quote",
+    "5c": "a backslash escape",
+    "20": "a space",
 }
-_PLACES: Mapping[str, str] = {
-    "inside string": "in a string",
-    "inside key": "in a key",
-    "inside number": "in a number",
-    "inside literal": "in a literal",
-    "inside escape": "in an escape",
-    "start of key": "where a key begins",
-    "after key": "after a key",
-    "after value": "after a value",
+"""Sorts of bytes in words; any other is shown as it is."""
+_VALUES: Final[Mapping[str, str]] = {
+    "letter": "true, false or null",
+    "digit": "a number",
+    "2d": "a number with a minus sign",
+    "22": "a string",
+    "5b": "an array",
+    "7b": "an object",
 }
+"""Values by the sort of their first byte."""
 
 
 def bug_id(case: ErrorCase, at: int) -> str:
@@ -78,7 +79,8 @@ def canonical(case: ErrorCase, at: int) -> tuple[str, str]:
     if case.token:
         text += b"\x00" + _SPACES.sub(b" ", case.token)
     elif not accepted and at >= 0:
-        text += b"\x00" + sort_of(case.text[at : at + 1]).encode()
+        declared = b" declared" * (_key(case, at) == _DECLARED)
+        text += b"\x00" + sort_of(case.text[at : at + 1]).encode() + declared
     plain_schema = rebuilt(schema, standins.keyword, standins.name, order=sorted)
     return compact(plain_schema), text.decode("latin-1")
 
@@ -168,8 +170,16 @@ def keywords(case: ErrorCase) -> list[str]:
     ]
 
 
+def without_cause(case: ErrorCase) -> ErrorCase:
+    """The case of a spelling that is refused: under which keywords does not matter."""
+    schema = case.parsed
+    for name in (names := assertions(schema)):
+        schema = without_keyword(schema, name)
+    return case.with_schema({**schema, _SOME: True}) if names else case
+
+
 def title(case: ErrorCase, keyword: str, at: int) -> str:
-    """What is wrong, in one printable line."""
+    """What the engine does, in one printable line: the same for all that is one bug."""
     return printable(_title(case, keyword, at), "")
 
 
@@ -187,52 +197,72 @@ def _title(case: ErrorCase, keyword: str, at: int) -> str:
         case "false_acceptance":
             return _accepted(case, keyword, at)
         case _:
-            return f"{_refused(case, at)} is refused{_place(case, at)}{_under(case, values=True)}"
+            return _refused(case, at) + _under(case, values=True)
     return what + _under(case)
 
 
 def _accepted(case: ErrorCase, keyword: str, at: int) -> str:
     if keyword == "json":
-        what = _character(case.text[at]) if 0 <= at < len(case.text) else "what is no JSON"
-        return f"invalid JSON is allowed: {what}{_place(case, at)}{_under(case, values=True)}"
+        what = "" if 0 <= at < len(case.text) else "what is no JSON"
+        what = what or _character(case, at) + _place(case.text, at)
+        return f"invalid JSON is allowed: {what}{_under(case, values=True)}"
     others = [f"`{name}`" for name in keywords(case) if name != keyword]
-    what = f"`{keyword}`{_value(case, keyword)}"
     beside = f" beside {' and '.join(others[:3])}" if others else ""
-    if keyword == "format":
-        return f"{what}: accepts a string that does not match the format{beside}"
-    return f"{what}{beside} is not enforced{_of_type(case, keyword)}"
+    schema, value = case.parsed, _VALUES.get(sort_of(case.text[:1]), "a value")
+    if not isinstance(schema, dict) or keyword not in schema:
+        value = "a value"
+    if case.text in (b'""', b"[]", b"{}"):
+        value = value.replace("an ", "an empty ").replace("a string", "an empty string")
+    return f"accepts {value} that breaks `{keyword}`{_value(case, keyword)}{beside}"
 
 
 def _refused(case: ErrorCase, at: int) -> str:
     if case.token:
-        return f"the token {escaped(case.token)!r}, all bytes allowed,"
-    if at < 0 or at >= len(case.text):
-        return "the end"
-    state = advance(START, case.text[:at])
-    if state is not None and place_of(state, at_end=False) == "start of value":
-        return f"a value such as {case.text[at:].decode('utf-8', 'replace')[:20]}"
-    return _character(case.text[at])
+        where = _place(case.text, at)
+        return f"the token {escaped(case.token)!r}, all bytes allowed, is refused{where}"
+    place, sort = fault(case.text, at) if at >= 0 else ("", "end")
+    if place == "start of value":
+        return f"{_VALUES.get(sort, 'a value')} is refused"
+    what = _key(case, at) or _character(case, at)
+    return f"{what} is refused{'' if _key(case, at) else _place(case.text, at)}"
 
 
-def _character(byte: int) -> str:
-    if byte in _CHARACTERS:
-        return _CHARACTERS[byte]
-    if byte < 0x20 or byte == 0x7F:
-        return f"U+{byte:04X}"
-    return f"`{chr(byte)}`" if byte < 0x80 else "a character beyond ASCII"
-
-
-def _place(case: ErrorCase, at: int) -> str:
-    state = advance(START, case.text[: max(at, 0)])
-    if state is None or at < 0:
+def _key(case: ErrorCase, at: int) -> str:
+    """The key that is refused by what it is called; empty where something else is."""
+    before, sort = case.text[: max(at, 0)], sort_of(case.text[at : at + 1])
+    if before[-1:] != b'"' or sort not in _NAMED or fault(case.text, at)[0] != "inside key":
         return ""
-    place = place_of(state, at_end=False)
-    return "" if place in ("start of value", "end") else f" {_PLACES.get(place, place)}"
+    keys = [key.encode() for _, part in objects(case.parsed) for key in part.get("properties", ())]
+    if any(case.text.startswith(key + b'"', at) for key in keys):
+        return _DECLARED
+    first = keys and not any(b'"%s"' % key in before for key in keys)
+    return f"an undeclared key{' before any declared one' * bool(first)}"
+
+
+def _character(case: ErrorCase, at: int) -> str:
+    byte = case.text[at : at + 1] if at >= 0 else b""
+    sort = sort_of(byte)
+    if sort == "beyond ASCII" and case.text != case.text.decode("utf-8", "ignore").encode():
+        return "ill-formed UTF-8"
+    if byte < b" " and case.kind in ACCEPTANCES and byte and fault(case.text, at)[0] in _STRINGS:
+        return "a control character"
+    return _SORTS.get(sort) or (f"`{escaped(byte)}`" if byte > b" " else f"U+00{sort.upper()}")
+
+
+def _place(text: bytes, at: int) -> str:
+    place = fault(text, at)[0] if at >= 0 else ""
+    spaced = at > 0 and text[at - 1 : at] in LAYOUT and place not in _STRINGS
+    how, _, noun = place.replace("inside", "in").rpartition(" ")
+    where = f"{how} a{'n' * (noun == 'escape')} {noun}" if how else "after the document"
+    return f" {where}" * bool(place) + " and white space" * spaced
 
 
 def _under(case: ErrorCase, *, values: bool = False) -> str:
     """The first keywords; with `values` those of some of them as well."""
-    named = [f"`{name}`{_value(case, name) if values else ''}" for name in keywords(case)[:3]]
+    names = keywords(case)
+    if _SOME in names:
+        return " under some keywords"
+    named = [f"`{name}`{_value(case, name) if values else ''}" for name in names[:3]]
     return f" under {' and '.join(named)}" if named else ""
 
 
@@ -242,9 +272,3 @@ def _value(case: ErrorCase, keyword: str) -> str:
         return ""
     value = next((part[keyword] for _, part in objects(case.parsed) if keyword in part), None)
     return f": {json.dumps(value)}" if isinstance(value, str) else ""
-
-
-def _of_type(case: ErrorCase, keyword: str) -> str:
-    parts = (part for _, part in objects(case.parsed) if keyword in part and keyword != "type")
-    kind = next(parts, {}).get("type")
-    return f" for type {json.dumps(kind)}" if isinstance(kind, str) else ""

@@ -13,12 +13,11 @@ import numpy as np
 from packaging.version import InvalidVersion, Version
 
 from harness.analysis.statistics import Interval, is_sample, shares
-from harness.analysis.stored import WORST_FIRST, Classify
+from harness.analysis.stored import IN_FULL, WORST_FIRST, Classify
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING, Explanation, explain, read_verdicts
 from harness.bugs.identity import bug_id, keywords, title
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
-from harness.bugs.schema_edits import TWINS
 from harness.classification.departures import Catalogue, classify
 from harness.directories import data_path
 from harness.engines.specs import read_spec
@@ -30,6 +29,10 @@ from harness.runs.made_with import vocabulary_at_hand
 from harness.verdict_kinds import BUG, FORMAT_ONLY, LEAKS, LOSSES, MEANINGS, NOT_JSON, TRAPS
 
 STATES = ("open", "closed", "fixed")
+_AS_THEY_ARE: Final = (
+    *("id", "version", "departure", "effect", "title", "at", "cases", "judged", "verdicts"),
+    *("severity", "sampled", "verdict", "since", "others", "shared"),
+)
 _ORDER: Final = ((*LEAKS, *LOSSES), TRAPS, (FORMAT_ONLY, NOT_JSON, ""))
 """Effects in the order in which bugs are listed; all others come last."""
 
@@ -86,8 +89,9 @@ def _report(table: Any, where: str) -> Report:
 class Bug(ShrunkVerdict):
     """One bug of a run: the verdict with its smallest case, and how often it was met.
 
-    It occurs in so many `cases` of the schemas on which the engine was `judged`, and explains so
-    many `verdicts`, by severity, the worst first; `sampled` of them were shrunk and came to it.
+    It occurs in so many `cases` of the schemas on which the engine was `judged`, by what shows it
+    there at worst in `severities`, and explains so many `verdicts`; `sampled` of these were shrunk
+    and came to it.
     `versions` are those of the engine in the run, the oldest first, each with whether it was met
     there. `shared` is what all other engines of the run make, too.
     """
@@ -98,6 +102,7 @@ class Bug(ShrunkVerdict):
     version: str
     options: Mapping[str, Any]
     title: str
+    data: str
     cases: int
     judged: int
     share: Interval
@@ -110,8 +115,14 @@ class Bug(ShrunkVerdict):
 
     @property
     def severity(self) -> str:
-        """The worst of its verdicts'."""
+        """The worst of its schemas'."""
         return next((name for name in WORST_FIRST if self.severities.get(name)), WORST_FIRST[-1])
+
+    @property
+    def shown_in_words(self) -> str:
+        """In how many schemas what shows it, the worst first."""
+        counted = [(many, IN_FULL[name]) for name, many in self.severities.items() if many]
+        return ", ".join(f"{many:,} {words}" for many, words in counted)
 
     @property
     def effect_in_words(self) -> str:
@@ -144,49 +155,26 @@ class Bug(ShrunkVerdict):
         return (effect, severity > 0, -share, severity, -self.verdicts, self.id)
 
     def row(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "engine": read_spec(self.engine).name,
-            "version": self.version,
-            "kind": self.error.kind,
-            "class": self.class_,
-            "departure": self.departure,
-            "effect": self.effect,
-            "title": self.title,
-            "schema": self.error.parsed,
-            "text": escaped(self.error.text),
-            "at": self.at,
-            "token": escaped(self.error.token),
-            "keywords": keywords(self.error),
-            "cases": self.cases,
-            "judged": self.judged,
-            "share": self.share.row(),
-            "verdicts": self.verdicts,
-            "severity": self.severity,
-            "severities": dict(self.severities),
-            "sampled": self.sampled,
-            "verdict": self.verdict,
-            "versions": dict(self.versions),
-            "since": self.since,
-            "others": self.others,
-            "shared": self.shared,
-            "upstream": None if self.upstream is None else asdict(self.upstream),
-        }
+        row = {name: getattr(self, name) for name in _AS_THEY_ARE}
+        upstream = None if self.upstream is None else asdict(self.upstream)
+        row |= {"engine": read_spec(self.engine).name, "kind": self.error.kind}
+        row |= {"class": self.class_, "schema": self.error.parsed, "upstream": upstream}
+        row |= {"text": escaped(self.error.text), "token": escaped(self.error.token)}
+        row |= {"keywords": keywords(self.error), "share": self.share.row()}
+        return row | {"severities": dict(self.severities), "versions": dict(self.versions)}
 
 
 @dataclass(frozen=True)
 class BugList:
     """All bugs of a run, those first that cost a value; see `Bug.order`.
 
-    Of `verdicts` that were looked at `unexplained` are none of these bugs, by the reason; of
-    `sampled` that were shrunk to a bug `misattributed` have a keyword that the smallest schema has
-    not.
+    Of `verdicts` that were looked at `unexplained` are none of these bugs, by the reason;
+    `sampled` were shrunk to a bug.
     """
 
     bugs: tuple[Bug, ...]
     verdicts: int
     unexplained: dict[str, int]
-    misattributed: int
     sampled: int
 
     def of(self, engine: str) -> list[Bug]:
@@ -259,9 +247,11 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
     for number, which in met:
         mine = (codes == number) & (engine == which)
         key = explanation.ids[number], specs[which]
-        counted = np.bincount(severity[mine], minlength=len(WORST_FIRST)).tolist()
+        worst = severity[mine][np.lexsort((severity[mine], cases[mine]))]
+        first = np.unique(np.sort(cases[mine]), return_index=True)[1]
+        counted = np.bincount(worst[first], minlength=len(WORST_FIRST)).tolist()
         incidence = {
-            "cases": len(np.unique(cases[mine])),
+            "cases": len(first),
             "verdicts": int(mine.sum()),
             "severities": dict(zip(WORST_FIRST, counted, strict=True)),
             "sampled": sampled[key],
@@ -273,7 +263,6 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
         tuple(sorted(bugs, key=lambda bug: bug.order)),
         len(codes),
         {reason: reasons[reason] for reason in explanation.reasons if reasons[reason]},
-        sum(map(_misattributed, shrunk)),
         len(shrunk),
     )
 
@@ -295,8 +284,9 @@ def _bug(
     incidence: dict[str, Any],
 ) -> Bug:
     """The bug of a sample, with how often it was met and in which engines of the run."""
-    error, engines = sample.error, run.manifest["identity"]["engines"]
+    error, named, engines = sample.error, sample.named, run.manifest["identity"]["engines"]
     assert error is not None
+    assert named is not None
     schemas = judged[error.engine]
     hits = (np.arange(max(schemas, incidence["cases"])) < incidence["cases"])[:, None]
     name = read_spec(error.engine).name
@@ -311,10 +301,11 @@ def _bug(
         engine=error.engine,
         version=engines[error.engine]["version"],
         options=engines[error.engine]["options"],
-        title=title(error, sample.keyword, sample.at),
+        title=title(named, sample.keyword, sample.at),
+        data=str(run.manifest["identity"].get("data", {}).get("name", "")),
         judged=schemas,
         share=shares(hits, sampled=is_sample(run))[0],
-        upstream=load_reports().get(sample.bug),
+        upstream=load_reports().get(bug_id(error, sample.at)),
         versions={version: versions[version] for version in sorted(versions, key=version_order)},
         shared=0 < len(sample.others or ()) == len(engines) - 1,
         **incidence,
@@ -327,15 +318,3 @@ def version_order(version: str) -> tuple[bool, Version]:
         return True, Version(version.partition(" ")[0])
     except InvalidVersion:
         return False, Version("0")
-
-
-def _misattributed(sample: ShrunkVerdict) -> bool:
-    """Whether the keyword that a verdict was attributed to is not needed for its error.
-
-    Of ``type``, which shrinking never leaves out, nothing is learnt.
-    """
-    name = sample.attributed
-    if sample.error is None or name in ("", "json", "type", "false"):
-        return False
-    schema = sample.error.schema
-    return not any(f'"{word}":' in schema for word in (name, TWINS.get(name, name)))

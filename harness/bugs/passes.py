@@ -126,22 +126,6 @@ def _renamed(case: ErrorCase) -> Iterator[ErrorCase]:
                 )
 
 
-def _plain_keys(case: ErrorCase) -> Iterator[ErrorCase]:
-    """Keys that only the text has, called by the first letters that are free."""
-    if not is_json(case):
-        return
-    taken = schema_edits.names(case.parsed)
-    free = [name for name in "abcdefgh" if name not in taken]
-    keys = [key for key in text_edits.keys(case.text) if key not in taken]
-    wanted = dict(zip(keys, free, strict=False))
-    text = case.text
-    for old, new in wanted.items():
-        if old not in wanted.values():
-            text = text_edits.key_renamed(text, old, new)
-    if text != case.text:
-        yield case.with_text(text)
-
-
 SMALLER: Sequence[Pass] = (
     used_only,
     _parts,
@@ -149,7 +133,6 @@ SMALLER: Sequence[Pass] = (
     _of_json(text_edits.members_left_out),
     _of_json(text_edits.simpler_values),
     used_only,
-    _of_schema(schema_edits.emptied),
     _of_schema(schema_edits.cut_down),
     _of_schema(schema_edits.in_one_piece),
     _of_schema(schema_edits.left_out),
@@ -158,10 +141,8 @@ SMALLER: Sequence[Pass] = (
     _one_atom,
     _renamed,
     _shorter_token,
-    _of_bytes(text_edits.pieces_left_out),
     _of_bytes(text_edits.bytes_left_out),
     _of_bytes(text_edits.short_ends),
-    _of_bytes(text_edits.plain_escapes),
     _of_bytes(text_edits.plainer_bytes),
 )
 """What is tried, in this order, again and again; what needs no compilation comes early."""
@@ -171,8 +152,6 @@ COMMON_FORMS: Sequence[Pass] = (
     _plain(schema_edits.plain_parts),
     _plain(schema_edits.plain_types),
     _of_schema(schema_edits.twins),
-    _of_schema(schema_edits.type_first),
-    _plain_keys,
     _of_bytes(text_edits.letters),
 )
 """What makes the smallest case longer, and the same for more errors that are one."""

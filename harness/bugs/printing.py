@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.progress import TimeRemainingColumn
 
-from harness.analysis.stored import IN_FULL
 from harness.bugs.listing import Bug, BugList
 from harness.bugs.scripts import marked
 from harness.console import say
@@ -31,14 +30,14 @@ class ShrinkProgress(LiveLine):
 def print_bug(bug: Bug) -> None:
     """One bug: its title, its smallest case, how often it was met."""
     kind = bug.error.kind.replace("_", " ")
+    shown = f": {bug.shown_in_words}" * bool(bug.shown_in_words)
     met = f"in {bug.cases:,} of {bug.judged:,} schemas{bug.share.in_brackets}"
-    where = IN_FULL[bug.severity]
     lines = [
         bug.title,
         *filter(None, [bug.effect_in_words]),
         f"schema  {bug.error.schema}",
         f"text    {marked(bug)}",
-        f"{met}, {where}; {bug.verdicts:,} verdicts, such as {bug.verdict}",
+        f"{met}{shown}; {bug.verdicts:,} verdicts, such as {bug.verdict}",
         _upstream(bug),
     ]
     if bug.also_in:

@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from harness.bugs.error_case import compact
 from harness.jsontext.spans import ValueSpan, root_of
-from harness.schemas.schema import FOR_ITEMS, FOR_MEMBERS, LISTS, SINGLE, applied_below, target
+from harness.schemas.schema import LISTS, SINGLE, applied_below, target
 
 _OF_OBJECTS: Final = ("dependentSchemas", "dependencies", "dependentRequired")
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -35,26 +34,11 @@ TWINS: Final = {
     "maxProperties": "minProperties",
     "oneOf": "anyOf",
 }
-_ABOUT: Final[Mapping[str, Collection[str]]] = {
-    "object": (
-        *(*FOR_MEMBERS, "propertyNames", "required"),
-        *("minProperties", "maxProperties", *_OF_OBJECTS),
-    ),
-    "array": (
-        *(*FOR_ITEMS, "contains", "minContains", "maxContains"),
-        *("minItems", "maxItems", "uniqueItems"),
-    ),
-    "string": ("minLength", "maxLength", "pattern"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
-"""Keywords that say nothing of values of other types."""
 _FREE: Final[Mapping[str, Any]] = {}
 """Stands for a subschema where there is none."""
 _PLAINEST: Final = {"type": "boolean"}
 """Of few values, and each ends by itself, as a number does not."""
 _TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
-_LARGE: Final = 40
-"""Bytes of a part that is worth being emptied by itself."""
 _GROUP: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 """A group or a class of a pattern."""
 
@@ -227,14 +211,6 @@ def _referenced(schema: Any) -> Any:
         schema = kept
 
 
-def emptied(schema: Any) -> Iterator[Any]:
-    """The schema with one large part as plain as can be, the largest first."""
-    parts = [(len(compact(part)), path, part) for path, part in objects(schema) if path]
-    for size, path, part in sorted(parts, key=lambda sized: -sized[0]):
-        if size > _LARGE:
-            yield replaced(schema, path, _type_of(part))
-
-
 def _type_of(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": part["type"]} if "type" in part else {}
 
@@ -317,17 +293,11 @@ def plain_parts(schema: Any) -> Iterator[tuple[Any, Path, str]]:
 
 
 def plain_types(schema: Any) -> Iterator[tuple[Any, Path, str]]:
-    """The schema with boolean for a type that all beside it does not concern, where, and the type.
-
-    Neither type has a value of which a keyword beside it says anything.
-    """
+    """The schema with boolean for a type, whatever stands beside it, where, and the type."""
     for path, part in objects(schema):
         kind = part.get("type")
         if isinstance(kind, str) and kind != "boolean" and len(part) > 1:
-            about = "number" if kind == "integer" else kind
-            others = {word for name, words in _ABOUT.items() if name != about for word in words}
-            if part.keys() <= {"type", *others}:
-                yield replaced(schema, path, {**part, **_PLAINEST}), path, kind
+            yield replaced(schema, path, {**part, **_PLAINEST}), path, kind
 
 
 def twins(schema: Any) -> Iterator[Any]:
@@ -341,13 +311,6 @@ def twins(schema: Any) -> Iterator[Any]:
                 for value in (part[keyword],) if keyword in LISTS else (0, 1):
                     named = {twin if name == keyword else name: part[name] for name in part}
                     yield replaced(schema, path, {**named, twin: value})
-
-
-def type_first(schema: Any) -> Iterator[Any]:
-    """The schema with the type of each part before its other keywords."""
-    for path, part in objects(schema):
-        if "type" in part and next(iter(part)) != "type":
-            yield replaced(schema, path, {"type": part["type"], **part})
 
 
 def made_plain(schema: Any) -> Iterator[Any]:

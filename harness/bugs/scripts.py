@@ -16,7 +16,8 @@ from packaging.version import InvalidVersion, Version
 from harness.bugs.listing import Bug
 from harness.engines.specs import adapter_class, built_in, read_spec
 from harness.printable import code, escaped, markdown, printable
-from harness.verdict_kinds import REJECTIONS, WRONG_BITS
+from harness.protocol import settle_switches
+from harness.verdict_kinds import MEANINGS, REJECTIONS, WRONG_BITS
 
 _TOP: Final = '''#!/usr/bin/env python3
 """Shows a bug of a constrained-decoding engine, with nothing but the engine.
@@ -186,20 +187,36 @@ def install(bug: Bug) -> str:
 
 def report(bug: Bug) -> str:
     """What to tell the engine's tracker, in Markdown."""
-    met = (
-        f"Met in {bug.cases} of {bug.judged} schemas. The script beside this text needs the\n"
-        "engine alone; it ends with 1 while the bug is there, and with 0 when it is gone."
-    )
+    shown = f": {bug.shown_in_words}" * bool(bug.shown_in_words)
+    met = f"Met in {bug.cases:,} of {bug.judged:,} schemas of {code(bug.data)}"
+    name, meaning = f"{read_spec(bug.engine).name} {bug.version}", MEANINGS.get(bug.effect, "")
+    shows = [f"There is no script: {markdown(no_script(bug))}."]
+    if not no_script(bug):
+        ends = "This script needs the engine alone; it ends with 1 while the bug is there:"
+        shows = [ends, _fenced(script(bug), "python")]
+    configured = f"configured as {code(_configuration(bug))}, and the schema"
     parts = [
         f"# {markdown(bug.title)}",
-        f"With {code(f'{read_spec(bug.engine).name} {bug.version}')} and the schema",
+        f"With {code(name)} ({code(install(bug))}), {configured}",
         _fenced(bug.error.schema, "json"),
         *_what_happens(bug),
-        *([f"Effect: {bug.effect_in_words}."] if bug.effect_in_words else []),
-        met,
+        *([f"What it costs a user: {meaning}."] if meaning else []),
+        f"{met}{shown}.",
+        *shows,
         f"Found by maskcourt, bug {bug.id}.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _configuration(bug: Bug) -> str:
+    """The options of the engine that are not left to it, switches as the configuration has them."""
+    reference = built_in().get(read_spec(bug.engine).name)
+    presets = getattr(adapter_class(reference), "PRESETS", {}) if reference else {}
+    options = dict(bug.options)
+    if (switches := presets.get(options.get("config"))) is not None:
+        options |= settle_switches({**dict.fromkeys(switches, "auto"), **options}, presets)
+    chosen = (f"{name}={value}" for name, value in options.items() if value not in ("auto", ""))
+    return ", ".join(chosen)
 
 
 def _what_happens(bug: Bug) -> list[str]:

@@ -6,18 +6,19 @@ import json
 import re
 from collections.abc import Iterator
 
+from harness.jsontext.lexer import START, advance, place_of
 from harness.jsontext.spans import ValueSpan, root_of
 
 _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'{"a":0}')
 _PLAIN = (b"true", *_SIMPLE, b'"A"')
 _SIMPLER = {"letter": b"AEa", "digit": b"01", "2d": b"+"}
+LAYOUT = b" \t\n\r"
+"""White space outside strings."""
 _IN_STRING = rb'"(?:[^"\\]|\\.)*"'
 _STRING = re.compile(_IN_STRING, re.DOTALL)
-_SEPARATOR = re.compile(_IN_STRING + rb"|([,\[\]{}])", re.DOTALL)
 _LAYOUT = re.compile(b"(" + _IN_STRING + rb")|[ \t\n\r]+", re.DOTALL)
 _ESCAPED = rb"\\(?:u[0-9a-fA-F]{4}|.)"
 _BEYOND = rb"[\xc0-\xff][\x80-\xbf]*"
-_ESCAPE = re.compile(_ESCAPED, re.DOTALL)
 _SPECIAL = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z\\]", re.DOTALL)
 _CHARACTER = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z0-9\\]", re.DOTALL)
 _UNIT = re.compile(_ESCAPED + b"|" + _BEYOND + b"|.", re.DOTALL)
@@ -67,20 +68,6 @@ def bytes_left_out(text: bytes) -> Iterator[bytes]:
         for at in range(0, len(text), max(1, size // 2)):
             yield text[:at] + text[at + size :]
         size //= 2
-
-
-def pieces_left_out(text: bytes) -> Iterator[bytes]:
-    """The text, JSON or not, without what stands between two separators outside strings."""
-    bounds = [match.start() for match in _SEPARATOR.finditer(text) if match[1]]
-    for number, start in enumerate(bounds):
-        for end in bounds[number + 1 : number + 4]:
-            yield text[:start] + text[end:]
-            yield text[: start + 1] + text[end + 1 :]
-
-
-def plain_escapes(text: bytes) -> Iterator[bytes]:
-    """The text with one escape replaced by the first of the short ones."""
-    return (_put(text, match.span(), b'\\"') for match in _ESCAPE.finditer(text))
 
 
 def plainer_bytes(text: bytes) -> Iterator[bytes]:
@@ -159,15 +146,6 @@ def keys(text: bytes) -> list[str]:
     return list(dict.fromkeys(member.name for span in spans for member in span.members))
 
 
-def key_renamed(text: bytes, old: str, new: str) -> bytes:
-    """The JSON text with another name for a key, wherever it stands."""
-    spans = _values(root_of(text))
-    named = [member.key for span in spans for member in span.members if member.name == old]
-    for key in sorted(named, key=lambda key: -key.start):
-        text = _put(text, (key.start, key.end), b'"' + new.encode() + b'"')
-    return text
-
-
 def word_renamed(text: bytes, old: str, new: str) -> bytes:
     """The text with another word for one; where that has an escape its first letter has."""
     was, now = (json.dumps(word, ensure_ascii=False).encode() for word in (old, new))
@@ -199,3 +177,18 @@ def sort_of(byte: bytes) -> str:
     if not byte.isascii():
         return "beyond ASCII"
     return "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()
+
+
+def fault(text: bytes, at: int) -> tuple[str, str]:
+    """At what kind of place a byte of a text is, and what sort of byte it is."""
+    state, byte = advance(START, text[:at]), text[at : at + 1]
+    if state is None or not byte:
+        return "", sort_of(byte)
+    place = place_of(state, at_end=False)
+    if place == "inside number" and byte in b",]}" + LAYOUT:
+        place = "after value" if state.stack else "end"
+    if place == "after value" and state.stack.endswith(b"{"):
+        place = "after member"
+    if place == "start of value" and byte in b"]" + LAYOUT:
+        place = "before value"
+    return place, sort_of(byte)

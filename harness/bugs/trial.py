@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.text_edits import sort_of
+from harness.bugs.text_edits import fault, sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.effects import CaseEffects, EffectColumns, Rejected, effect_of_acceptance
@@ -27,7 +27,6 @@ from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.inputs.cases import STYLES, Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.jsontext.lexer import START, Mode, advance, place_of
 from harness.replay.repeat import same_engines
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
@@ -45,7 +44,6 @@ _OF = ": "
 _IN_STRINGS = ("inside key", "inside string")
 _PLAIN = (f"{_OF}letter", f"{_OF}digit")
 _AFTER, _VALUE = "after value", "start of value"
-_LAYOUT = b" \t\n\r"
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
 _NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, DEAD_END, "mask_consume_mismatch")
@@ -308,20 +306,8 @@ def _may_be(kind: str, ruling: Ruling | None) -> bool:
 
 
 def _mark(case: ErrorCase, at: int) -> str:
-    """What is refused and where; the first bytes of all values are alike, and all digits are."""
+    """What is refused and where."""
     if case.token:
         return "token"
-    if at == len(case.text):
-        return "end"
-    state = advance(START, case.text[:at])
-    byte = case.text[at : at + 1]
-    if state is None:
-        return ""
-    if state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE) and byte not in _LAYOUT + b"]":
-        return f"{_VALUE}{_OF}{sort_of(byte)}"
-    place = place_of(state, at_end=False)
-    if place == "inside number" and byte in b",]}" + _LAYOUT:
-        place = "after value" if state.stack else "end"
-    if place == "after value" and state.stack.endswith(b"{"):
-        place = "after member"
-    return f"{place}{_OF}{sort_of(byte)}"
+    place, sort = fault(case.text, at)
+    return sort if sort == "end" else f"{place}{_OF}{sort}"

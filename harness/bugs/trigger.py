@@ -14,70 +14,68 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.passes import is_json
 from harness.bugs.text_edits import plain_at
 from harness.bugs.trial import Symptom, Trial
-from harness.verdict_kinds import ACCEPTANCES, REJECTIONS, WRONG_BITS
-
-Same = Callable[[ErrorCase, Symptom], bool]
+from harness.verdict_kinds import ACCEPTANCES, WRONG_BITS
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """Keywords without which an error vanishes, and what may stand where it is without an error.
+    """Keywords without which an error vanishes, and what is plain and does so in its place.
 
     It is `loose` where whatever stands there shows the error: then it is not about what does.
     """
 
     keywords: tuple[str, ...] = ()
-    plain: bytes | None = None
+    plain: bytes = b""
     loose: bool = False
 
     def may_be_in(self, case: ErrorCase) -> bool:
         """Whether the schema has the keywords, or their twins."""
+        twins = schema_edits.TWINS
         return all(
-            any(f'"{word}":' in case.schema for word in (name, schema_edits.TWINS.get(name, name)))
+            f'"{name}":' in case.schema or f'"{twins.get(name, name)}":' in case.schema
             for name in self.keywords
         )
 
     def is_in(self, trial: Trial, case: ErrorCase, at: int) -> bool:
-        """Whether what is plain does not show the error that the case shows at a byte, either."""
-        if self.plain is None:
-            return True
-        shown = [
-            trial.reproduce(other) for plain, other in _variants(case, at) if plain == self.plain
-        ]
-        return all(one is None or _is_past(case, one, at) for one in shown)
+        """Whether what is plain does not show the error that the case shows at a byte."""
+        plain = (other for plain, other in _variants(case, at) if plain == self.plain)
+        return not any(_is_there(other, trial.reproduce(other), at) for other in plain)
 
 
 def trigger(
-    trial: Trial, case: ErrorCase, symptom: Symptom, same: Same, goes_on: Callable[[], bool]
+    trial: Trial,
+    case: ErrorCase,
+    symptom: Symptom,
+    is_same: Callable[[ErrorCase, Symptom], bool],
+    goes_on: Callable[[], bool],
 ) -> tuple[ErrorCase, Symptom, Trigger]:
     """The case without the keywords that are not needed, and what undoes its error."""
-    needed = []
-    for name in schema_edits.assertions(case.parsed):
-        if not goes_on():
-            return case, symptom, Trigger(tuple(needed))
+    needed: list[str] = []
+    for name in filter(lambda _: goes_on(), schema_edits.assertions(case.parsed)):
         other = case.with_schema(schema_edits.without_keyword(case.parsed, name))
         shown = trial.reproduce(other)
-        moved = shown is not None and case.kind in REJECTIONS and shown.at != symptom.at
-        if shown is not None and not moved and same(other, shown):
+        stays = shown is not None and (shown.at == symptom.at or case.kind in ACCEPTANCES)
+        if shown is not None and stays and is_same(other, shown):
             case, symptom = other, shown
         elif _is_mended(trial, other, shown, symptom.at):
             needed.append(name)
     loose = False
-    for plain, other in _variants(case, symptom.at):
+    for plain, other in _variants(case, symptom.at) if goes_on() else ():
         shown = trial.reproduce(other)
         if _is_mended(trial, other, shown, symptom.at):
             return case, symptom, Trigger(tuple(needed), plain)
         loose |= shown is not None and shown.at == symptom.at
-    return case, symptom, Trigger(tuple(needed), None, loose)
+    return case, symptom, Trigger(tuple(needed), loose=loose)
 
 
-def _is_past(case: ErrorCase, shown: Symptom, at: int) -> bool:
-    return case.kind in REJECTIONS and shown.at > at >= 0
+def _is_there(case: ErrorCase, shown: Symptom | None, at: int) -> bool:
+    """Whether an error shows at a byte or before it; of one that is let through, whether any."""
+    return shown is not None and (case.kind in ACCEPTANCES or not shown.at > at >= 0)
 
 
 def _is_mended(trial: Trial, case: ErrorCase, shown: Symptom | None, at: int) -> bool:
     if shown is not None:
-        return _is_past(case, shown, at)
+        return not _is_there(case, shown, at)
     return all(trial.are_right([case])) if case.kind in WRONG_BITS else trial.compiles(case.schema)
 
 

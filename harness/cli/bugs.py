@@ -116,7 +116,7 @@ def _as_json(
     lists: Mapping[str, tuple[RunDirectory, BugList]], chosen: list[MetBug]
 ) -> dict[str, object]:
     """Of one run its counts; of several, those of each by its name, and where a bug was met."""
-    counts = ("verdicts", "explained", "unexplained", "sampled", "misattributed")
+    counts = ("verdicts", "explained", "unexplained", "sampled")
     each = {
         name: {"run": str(run.path), **{count: getattr(listed, count) for count in counts}}
         for name, (run, listed) in lists.items()

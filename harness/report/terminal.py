@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from harness.analysis.stored import WORST_FIRST
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.printable import plural, printable
@@ -21,8 +22,8 @@ from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS,
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 LEGEND: Final = (
-    "Bugs: in how many schemas; shown by a real value of the data set, a plain one that was made,"
-    " or rare ones alone; id; what is wrong."
+    "Bugs: in how many schemas; in how many of these a real value of the data set shows it, a plain"
+    " one that was made, rare ones alone; id; what is wrong."
 )
 
 _TOP: Final = 6
@@ -84,8 +85,9 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
     """
     mine = bugs.of(engine)
     lines = [
-        cut(f"  {one.cases:>4,} {one.severity:<5} {one.id} {printable(one.title, '')}")
+        cut(f"  {one.cases:>4,} {shown:<8} {one.id} {printable(one.title, '')}")
         for one in mine[:most]
+        for shown in ["/".join(str(one.severities.get(name, 0)) for name in WORST_FIRST)]
     ]
     if more := len(mine) - len(lines):
         lines.append(f"  and {more:,} more")

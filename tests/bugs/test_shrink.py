@@ -290,7 +290,7 @@ ONE = {
          ({"items": {"minLength": 2, "type": "string", "title": "a name"}}, rb'["ab", "\u0041\\"]'),
          ({"properties": {"name": {"maxLength": 30, "type": "string"}, "n": {"type": "number"}}},
           rb'{"n": 1.5, "name": "\n"}')],
-        {rb'"\""'},
+        None,
     ),
     "any character of a string": (
         "false_rejection",
@@ -315,6 +315,8 @@ def pattern_read_wrongly(schema, text):
     """Two errors: a pattern is matched against the whole string, and ``\\s`` is a space alone."""
     part = schema.get("properties", {}).get("a", schema)
     if not isinstance(pattern := part.get("pattern"), str):
+        return None
+    if b'"' not in text:
         return None
     start = text.index(b'":"') + 3 if b'":"' in text else 1
     at = next((at for at in range(start, text.rindex(b'"')) if text[at] > 127), -1)
@@ -363,12 +365,6 @@ def test_an_error_does_not_become_another_that_the_engine_has_as_well(shows, sch
     assert (b"\\" in text) == (b"\\" in case.text)
     assert text.isascii() == case.text.isascii()
     assert "minProperties" not in case.schema
-
-
-def test_a_type_that_a_keyword_is_about_stays():
-    shows = refuses(rb"^", "start of value", lambda part: {"properties", "minimum"} <= part.keys())
-    _, case = Engine(shows).bug({"type": "integer", "properties": {}, "minimum": 0}, b"3")
-    assert case.parsed["type"] == "integer"
 
 
 def test_names_that_a_dependency_lists_are_the_authors():

@@ -28,7 +28,7 @@ function bugsOf(engine) {
 const titleOf = (one) => one.title.split('`').map((part, at) => at % 2 ? el('code', {}, safe(part)) : safe(part));
 
 function bugBlock(one) {
-  const head = el('summary', {}, el('span', { class: 'in' }, `${count(one.cases)} of ${count(one.judged)}`), ' ', el('span', {}, titleOf(one), ' ', el('small', {}, [words(one.kind), one.severity, one.upstream ? `reported, ${one.upstream.state}` : ''].filter(Boolean).join(' · '))));
+  const head = el('summary', {}, el('span', { class: 'in' }, `${count(one.cases)} of ${count(one.judged)}`), ' ', el('span', {}, titleOf(one), ' ', el('small', {}, [words(one.kind), one.upstream ? `reported, ${one.upstream.state}` : ''].filter(Boolean).join(' · '))));
   const block = el('details', { class: `bug ${tone(one.kind)}` }, head);
   block.addEventListener('toggle', () => { if (block.childNodes.length === 1) block.append(...bugDetail(one)); });
   return block;
@@ -36,9 +36,9 @@ function bugBlock(one) {
 
 function bugDetail(one) {
   const [before, there, behind] = one.text;
-  const severities = Object.entries(one.severities).filter(([, many]) => many).map(([name, many]) => `${name} ${count(many)}`).join(', ');
+  const severities = Object.entries(one.severities).filter(([, many]) => many).map(([name, many]) => `${name} values: ${plural(many, 'schema')}`).join(', ');
   const script = one.script.map((at) => DATA.bugs.lines[at]);
-  const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['verdicts', `${count(one.verdicts)} (${severities})`], ['upstream', upstreamOf(one.upstream)]];
+  const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['shown by', severities], ['verdicts', count(one.verdicts)], ['upstream', upstreamOf(one.upstream)]];
   if (one.also_in) facts.push(['also in', safe(one.also_in)]);
   const versions = Object.entries(one.versions);
   if (versions.length > 1) facts.push(['versions', versions.map(([version, met]) => `${version} ${met ? 'yes' : 'no'}`).join(', ')]);
