@@ -33,7 +33,7 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         "judged": 10,
         "share": Interval(cases / 10, 0.1, 0.6, "resampled"),
         "verdicts": 10 * cases,
-        "severities": {severity: 10 * cases},
+        "severities": {severity: cases},
         "sampled": 3,
         "verdict": "0",
         "case": "",

@@ -28,7 +28,6 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
 from harness.verdict_kinds import BUG, FORMAT_ONLY, LEAKS, LOSSES, MEANINGS, NOT_JSON, TRAPS
 
-STATES = ("open", "closed", "fixed")
 _AS_THEY_ARE: Final = (
     *("id", "version", "departure", "effect", "title", "at", "cases", "judged", "verdicts"),
     *("severity", "sampled", "verdict", "since", "others", "shared"),
@@ -80,8 +79,6 @@ def _report(table: Any, where: str) -> Report:
         raise InputError(f"{where} is not as it must be: {error}") from error
     if bug != report.id:
         raise InputError(f"{where}: its case is the bug {bug}, not {report.id}")
-    if report.state not in STATES:
-        raise InputError(f"{where}: the state {report.state!r} is none of {', '.join(STATES)}")
     return report
 
 

@@ -17,6 +17,7 @@ from harness.bugs.listing import Bug
 from harness.engines.specs import adapter_class, built_in, read_spec
 from harness.printable import code, escaped, markdown, printable
 from harness.protocol import settle_switches
+from harness.schemas.schema import LISTS, SINGLE
 from harness.verdict_kinds import MEANINGS, REJECTIONS, WRONG_BITS
 
 _TOP: Final = '''#!/usr/bin/env python3
@@ -79,33 +80,16 @@ _USUAL: Final = ("spec", "auto", "", False)
 """Values of options that stand for what the configuration says."""
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/json-schema"
 _JSON: Final = "RFC 8259, the grammar of JSON: https://www.rfc-editor.org/rfc/rfc8259"
-_KEYWORDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
-    "validation": {
-        "6.1": ("type", "enum", "const"),
-        "6.2": ("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
-        "6.3": ("maxLength", "minLength", "pattern"),
-        "6.4": ("maxItems", "minItems", "uniqueItems", "maxContains", "minContains"),
-        "6.5": ("maxProperties", "minProperties", "required", "dependentRequired"),
-    },
-    "core": {
-        "8.2.3": ("$ref",),
-        "10.2.1": ("allOf", "anyOf", "oneOf", "not"),
-        "10.2.2": ("if", "then", "else", "dependentSchemas"),
-        "10.3.1": ("prefixItems", "items", "contains"),
-        "10.3.2": ("properties", "patternProperties", "additionalProperties", "propertyNames"),
-    },
+_DOCUMENTS: Final[Mapping[str, Sequence[str]]] = {
+    "validation": (
+        *("type", "enum", "const", "maxLength", "minLength", "pattern", "format"),
+        *("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
+        *("maxItems", "minItems", "uniqueItems", "maxContains", "minContains"),
+        *("maxProperties", "minProperties", "required", "dependentRequired"),
+    ),
+    "core": ("$ref", "dependentSchemas", "properties", "patternProperties", *LISTS, *SINGLE),
 }
-"""The keywords with a subsection each of JSON Schema 2020-12."""
-_SECTIONS: Final[Mapping[str, tuple[str, str]]] = {
-    "format": ("validation", "7.3"),
-    "unevaluatedItems": ("core", "11.2"),
-    "unevaluatedProperties": ("core", "11.3"),
-} | {
-    keyword: (document, f"{section}.{number}")
-    for document, sections in _KEYWORDS.items()
-    for section, keywords in sections.items()
-    for number, keyword in enumerate(keywords, 1)
-}
+"""Which part of JSON Schema 2020-12 specifies a keyword."""
 
 
 @cache
@@ -164,18 +148,18 @@ def script(bug: Bug) -> str:
 
 def section(keyword: str) -> str:
     """Where a keyword is specified: a title and an address; JSON itself where it is none."""
-    if keyword not in _SECTIONS:
-        return _JSON
-    document, number = _SECTIONS[keyword]
-    address = f"{_DRAFT}-{document}#section-{number}"
-    return f"JSON Schema {document.title()}, section {number} ({keyword}): {address}"
+    for document, keywords in _DOCUMENTS.items():
+        if keyword in keywords:
+            address = f"{_DRAFT}-{document}#name-{keyword.lower()}"
+            return f"JSON Schema {document.title()}, {keyword}: {address}"
+    return _JSON
 
 
 def install(bug: Bug) -> str:
     """How to get the engine; says so where the run names no version that a registry could have."""
     read = read_spec(bug.engine)
-    if read.path:
-        return printable(f"the build {read.path}", "")
+    if read.path or read.name not in built_in():
+        return printable(f"the build {read.path or read.name}", "")
     try:
         version = Version(str(bug.version))
     except InvalidVersion:

@@ -131,10 +131,10 @@ def plain_at(text: bytes, at: int, *, whole: bool) -> Iterator[tuple[bytes, byte
                 now = _put(text, span, plain)[start : string.end() + len(plain) - span[1] + span[0]]
                 yield plain, _put(text, string.span(), now), _decoded(string[0]), _decoded(now)
             return
-    for span in reversed(list(_values(root_of(text)))):
-        if span.start <= at < span.end if whole and at >= 0 else span.start == max(at, 0):
-            like = [one for one in _PLAIN if root_of(one).kind == span.kind or not whole]
-            yield from ((one, _put(text, (span.start, span.end), one), "", "") for one in like)
+    for value in reversed(list(_values(root_of(text)))):
+        if value.start <= at < value.end if whole and at >= 0 else value.start == max(at, 0):
+            like = [one for one in _PLAIN if root_of(one).kind == value.kind or not whole]
+            yield from ((one, _put(text, (value.start, value.end), one), "", "") for one in like)
             return
     if text[at : at + 1] in (b".", b"-", b"+", b"e", b"E") or text[at : at + 1].isdigit():
         yield b"0", _put(text, (at, at + 1), b"0"), "", ""

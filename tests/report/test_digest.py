@@ -141,7 +141,7 @@ class TestBugs:
         lines = digest(*many(), bugs=bug_list(rare, real, bug("b", 3)))
         starts = [lines.index(f"{name} 1.2.3") for name in "ab"]
         of_a = [line.split()[:3] for line in lines[starts[0] : starts[1]] if "0000" in line]
-        assert of_a == [["2", "real", "00000002"], ["9", "rare", "00000001"]]
+        assert of_a == [["2", "2/0/0", "00000002"], ["9", "0/0/9", "00000001"]]
         assert "00000003" in "".join(lines[starts[1] :])
         assert max(starts) > next(n for n, line in enumerate(lines) if " of 7, " in line)
 
