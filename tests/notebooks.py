@@ -8,8 +8,8 @@ where and by which interpreter they were executed is kept.
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import nbformat
 from ipykernel.kernelspec import get_kernel_dict
@@ -32,8 +32,8 @@ class RunningInterpreter(AsyncKernelManager):
         return KernelSpec(**get_kernel_dict())
 
 
-def execute(name, directory, environment=None):
-    """A notebook with its outputs, executed in `directory` with these changes to the environment."""
+def execute(name, directory):
+    """A notebook with its outputs, executed in `directory`."""
     notebook = nbformat.read(DIRECTORY / f"{name}.ipynb", as_version=4)
     client = NotebookClient(
         notebook,
@@ -41,7 +41,7 @@ def execute(name, directory, environment=None):
         kernel_manager_class=RunningInterpreter,
         resources={"metadata": {"path": str(directory)}},
     )
-    with _environment({"PYTHONHASHSEED": "0", **(environment or {})}):
+    with mock.patch.dict(os.environ, PYTHONHASHSEED="0"):
         client.execute()
     return plain(notebook)
 
@@ -58,21 +58,6 @@ def plain(notebook):
 def outputs(notebook):
     """The outputs of a notebook, cell by cell."""
     return [cell.get("outputs", []) for cell in notebook.cells]
-
-
-@contextmanager
-def _environment(changes):
-    before = dict(os.environ)
-    for key, value in changes.items():
-        if value is None:
-            os.environ.pop(key, None)
-        else:
-            os.environ[key] = value
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def main():

@@ -167,9 +167,6 @@ def test_an_answer_of_another_length_is_none(vocabulary, monkeypatch):
     assert not panel.up(0)
 
 
-# Killed from outside
-
-
 @pytest.mark.parametrize("place", ["compile", "mask"])
 def test_an_engine_that_somebody_killed_is_asked_once_more(rows_of, tmp_path, monkeypatch, place):
     monkeypatch.setenv("KILLED", str(tmp_path / "killed"))

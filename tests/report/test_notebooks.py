@@ -81,6 +81,7 @@ class TestExecuted:
     def fresh(self, tmp_path, monkeypatch):
         """A clone without runs: the notebooks are executed where there is nothing."""
         monkeypatch.setenv("MASKCOURT_SLOW_SCHEMAS", str(tmp_path / "slow"))
+        monkeypatch.delenv("MASKCOURT_RUN", raising=False)
         (tmp_path / "notebooks").mkdir()
         self.directory = tmp_path / "notebooks"
 
@@ -94,7 +95,7 @@ class TestExecuted:
         assert not list(self.directory.iterdir()), "it leaves nothing behind"
 
     def test_report_makes_its_own_run_where_there_is_none(self):
-        executed = notebooks.execute("report", self.directory, {"MASKCOURT_RUN": None})
+        executed = notebooks.execute("report", self.directory)
         assert kinds_of(executed) == kinds_of(committed("report"))
         assert "8 cases" in text_of(executed)
         assert len(json.dumps(executed)) < notebooks.LARGEST
