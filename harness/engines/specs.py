@@ -111,7 +111,8 @@ class ReadSpec:
 
 def with_version(spec: str, version: str) -> str:
     """A spec and the version that the engine has, said once where the spec names it."""
-    return spec if version in ("", read_spec(spec).version) else f"{spec} {version}"
+    named = read_spec(spec).version
+    return spec if version in ("", named, f"{named}.0") else f"{spec} {version}"
 
 
 def read_spec(text: str) -> ReadSpec:
