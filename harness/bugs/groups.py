@@ -22,7 +22,7 @@ from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, EFFECTS, ERRORS, LEGAL, REJECTIONS, SPELLINGS, WALK
+from harness.verdict_kinds import CLASSES, COSTLY, EFFECTS, ERRORS, LEGAL, REJECTIONS, SPELLINGS
 
 _LEVELS = (
     ("engine", "kind", "class", "departure", "effect", "keyword", "category", "detail", "byte"),
@@ -108,8 +108,8 @@ def read_verdicts(
         list(EFFECTS),
     )
     evidence, row = found["evidence"].astype(np.int8), found["row"]
-    offsets = run.table(VERDICT_TABLES[WALK], ["refused_at"])["refused_at"].to_numpy()
-    walked = evidence == EVIDENCE.index(WALK)
+    offsets = run.table("verdicts", ["refused_at"])["refused_at"].to_numpy()
+    walked = evidence == 0
     offset = np.full(len(row), -1)
     offset[walked] = offsets[row[walked]]
     sorts = _sorts(found["token"], offset, vocabulary)
@@ -148,8 +148,8 @@ class Explanation:
     """Which bugs some of the `verdicts` are (`among`), as far as the `samples` at hand say.
 
     `bug` are codes into `ids` and, below 0, into `reasons` for which there is none (-1 is the
-    first); shape ``(n,)``, for all verdicts. To know more the `wanted` must be shrunk, those of
-    large groups first, the engines in turns.
+    first); shape ``(n,)``, for all verdicts. To know more the `wanted` must be shrunk, those that
+    cost a value and of large groups first, the engines in turns.
     """
 
     verdicts: ErrorRows
@@ -199,7 +199,8 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
             explanation.bug[place] = explanation.code(sample.bug, sample.reason)
     turns: Counter[int] = Counter()
     queued = []
-    for _, missing in sorted(wanted, key=lambda group: -group[0]):
+    costly = np.isin(verdicts.effect, [EFFECTS.index(name) for name in COSTLY])
+    for _, missing in sorted(wanted, key=lambda group: (not costly[group[1][0]], -group[0])):
         engine = int(verdicts.engine[missing[0]])
         queued.append((turns[engine], missing))
         turns[engine] += 1

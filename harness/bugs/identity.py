@@ -208,7 +208,7 @@ def _accepted(case: ErrorCase, keyword: str, at: int) -> str:
         return f"invalid JSON is allowed: {what}{_under(case, values=True)}"
     others = [f"`{name}`" for name in keywords(case) if name != keyword]
     beside = f" beside {' and '.join(others[:3])}" if others else ""
-    schema, value = case.parsed, _VALUES.get(sort_of(case.text[:1]), "a value")
+    schema, value = case.parsed, _VALUES.get(sort_of(case.text.lstrip(b"-")[:1]), "a value")
     if not isinstance(schema, dict) or keyword not in schema:
         value = "a value"
     if case.text in (b'""', b"[]", b"{}"):
