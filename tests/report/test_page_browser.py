@@ -92,7 +92,7 @@ class TestBugs:
         assert shares[2].endswith("No bug was found.")
         first = page.text("#list-bugs .bug summary").split()
         assert first[:4] == ["3", "of", "10", "a"]
-        assert " ".join(first).endswith("false acceptance · real · reported, open")
+        assert " ".join(first).endswith("false acceptance · 3 real · reported, open")
 
     def test_more_than_a_few_are_behind_a_click_those_in_most_schemas_first(self, browser):
         page = browser("varied")

@@ -27,8 +27,11 @@ function bugsOf(engine) {
 // A title with what stands between backticks as code.
 const titleOf = (one) => one.title.split('`').map((part, at) => at % 2 ? el('code', {}, safe(part)) : safe(part));
 
+// In how many schemas what shows it, the worst first.
+const shownBy = (one) => Object.entries(one.severities).filter(([, many]) => many).map(([name, many]) => `${count(many)} ${name}`).join(', ');
+
 function bugBlock(one) {
-  const head = el('summary', {}, el('span', { class: 'in' }, `${count(one.cases)} of ${count(one.judged)}`), ' ', el('span', {}, titleOf(one), ' ', el('small', {}, [words(one.kind), one.upstream ? `reported, ${one.upstream.state}` : ''].filter(Boolean).join(' · '))));
+  const head = el('summary', {}, el('span', { class: 'in' }, `${count(one.cases)} of ${count(one.judged)}`), ' ', el('span', {}, titleOf(one), ' ', el('small', {}, [words(one.kind), shownBy(one), one.upstream ? `reported, ${one.upstream.state}` : ''].filter(Boolean).join(' · '))));
   const block = el('details', { class: `bug ${tone(one.kind)}` }, head);
   block.addEventListener('toggle', () => { if (block.childNodes.length === 1) block.append(...bugDetail(one)); });
   return block;
@@ -36,9 +39,8 @@ function bugBlock(one) {
 
 function bugDetail(one) {
   const [before, there, behind] = one.text;
-  const severities = Object.entries(one.severities).filter(([, many]) => many).map(([name, many]) => `${name} values: ${plural(many, 'schema')}`).join(', ');
   const script = one.script.map((at) => DATA.bugs.lines[at]);
-  const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['shown by', severities], ['verdicts', count(one.verdicts)], ['upstream', upstreamOf(one.upstream)]];
+  const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['shown by', shownBy(one)], ['verdicts', count(one.verdicts)], ['upstream', upstreamOf(one.upstream)]];
   if (one.also_in) facts.push(['also in', safe(one.also_in)]);
   const versions = Object.entries(one.versions);
   if (versions.length > 1) facts.push(['versions', versions.map(([version, met]) => `${version} ${met ? 'yes' : 'no'}`).join(', ')]);
