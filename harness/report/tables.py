@@ -40,11 +40,12 @@ NAMES: Final = (
 _BY: Final = ("effect", "keyword", "place", "departure", "family")
 _CASE: Final = ("schema", "text", "token")
 BUG_COLUMNS: Final = (
-    *("engine", "version", "id", "kind", "severity", "title", "cases", "judged", "share", "low"),
-    *("high", "verdicts", "verdict", "state", "thread", "also_in"),
+    *("engine", "version", "id", "kind", "effect", "title", "cases", "real", "plain", "rare"),
+    *("judged", "share", "low", "high", "verdicts", "verdict", "state", "thread", "also_in"),
     *_CASE,
 )
-"""Columns of `bug_rows`; `schema`, `text` and `token` are the smallest case."""
+"""Columns of `bug_rows`; `schema`, `text` and `token` are the smallest case; of `cases` so many are
+shown by a `real` value, by a `plain` one, by `rare` ones alone."""
 
 
 Summary = Mapping[str, Any]
@@ -281,6 +282,7 @@ def bug_rows(bugs: BugList | None) -> list[Row]:
         row = one.row()
         row |= {key: getattr(one.upstream, key, None) for key in ("state", "thread")}
         row |= {"engine": one.engine, "also_in": one.also_in, "schema": one.error.schema}
+        row |= {name: one.severities.get(name, 0) for name in kinds.SHOWN_BY}
         row |= {**row["share"], "share": row["share"]["value"]}
         rows.append({name: row[name] for name in BUG_COLUMNS})
     return rows
