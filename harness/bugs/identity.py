@@ -163,8 +163,8 @@ def _plain(raw: bytes) -> bytes:
 
 
 def keywords(case: ErrorCase) -> list[str]:
-    """The keywords of the smallest schema without which the error vanishes, in their order."""
-    names = dict.fromkeys(name for _, part in objects(case.parsed) for name in part)
+    """The keywords of the smallest schema without which the error vanishes, sorted."""
+    names = sorted({name for _, part in objects(case.parsed) for name in part})
     return [name for name in names if name not in _STRUCTURE] or [
         name for name in names if name in ("$ref", "properties", "type")
     ]
@@ -213,6 +213,8 @@ def _accepted(case: ErrorCase, keyword: str, at: int) -> str:
         value = "a value"
     if case.text in (b'""', b"[]", b"{}"):
         value = value.replace("an ", "an empty ").replace("a string", "an empty string")
+    if not case.text.isascii():
+        value += " with a character beyond ASCII"
     return f"accepts {value} that breaks `{keyword}`{_value(case, keyword)}{beside}"
 
 
@@ -252,7 +254,7 @@ def _character(case: ErrorCase, at: int) -> str:
 def _place(text: bytes, at: int) -> str:
     place = fault(text, at)[0] if at >= 0 else ""
     spaced = at > 0 and text[at - 1 : at] in LAYOUT and place not in _STRINGS
-    how, _, noun = place.replace("inside", "in").rpartition(" ")
+    how, _, noun = place.replace("inside", "in").replace("start", "at the start").rpartition(" ")
     where = f"{how} a{'n' * (noun == 'escape')} {noun}" if how else "after the document"
     return f" {where}" * bool(place) + " and white space" * spaced
 

@@ -39,6 +39,10 @@ MEMBERS = '{"type":"object","properties":{"a":{"type":"boolean"}},"required":["b
          "a declared key is refused under `required`"),
         ("false_rejection", '{"type":"number","minimum":0}', b"-0", 0, "",
          "a number with a minus sign is refused under `minimum`"),
+        ("false_rejection", '{"type":"object"}', b'{"a":0}', 1, "",
+         "a quote is refused at the start of a key under `type`"),
+        ("false_acceptance", '{"type":"string","pattern":"^\\\\d$"}', '"\u0667"'.encode(), -1, "pattern",
+         "accepts a string with a character beyond ASCII that breaks `pattern`"),
         ("false_rejection", STRING, b'"\\""', 1, "",
          "a backslash escape is refused in a string under `minLength`"),
         ("never_stops", STRING, b'"a"', 3, "", "the end is refused after a valid value"),
@@ -59,20 +63,25 @@ def test_what_is_one_bug_has_one_title():
         )
     ]
     schemas = [
+        {"required": [other], "properties": {key: part}, "type": "object"}
+        for key, other in itertools.permutations(["a", "bc", "d1"], 2)
+        for part in parts
+    ] + [
         {"type": "object", "properties": {key: part}, "required": [other]}
         for key, other in itertools.permutations(["a", "bc", "d1"], 2)
         for part in parts
     ]
     refused = [b'{"a":"x"}', b'{"bc":"\\n y", "e":[1,-2]}', b'{ "z\xc3\xa9" :0.5,"a":"7"}']
-    accepted = [b'""', b'"a b"', b'"b c"', b'"77"', b"{}", b"[]", b"0", b"-1"]
+    accepted = [b'"\xc3\xa9"', b'""', b'"a b"', b'"b c"', b'"77"', b"{}", b"[]", b"0", b"-1"]
     titles = defaultdict(set)
     for schema, text in itertools.product(schemas, refused):
         for at in range(len(text) + 1):
             case = ErrorCase("e", "false_rejection", compact(schema), text)
             titles[bug_id(case, at)].add(title(case, "", at))
+    parts += [dict(reversed(part.items())) for part in parts]
     for part, text in itertools.product(parts, accepted):
         case = ErrorCase("e", "false_acceptance", compact(part), text)
-        titles[bug_id(case, -1)].add(title(case, list(part)[1], -1))
+        titles[bug_id(case, -1)].add(title(case, min(part), -1))
     assert {name: words for name, words in titles.items() if len(words) > 1} == {}
 
 
