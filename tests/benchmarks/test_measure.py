@@ -6,10 +6,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 
-from benchmarks.__main__ import finish, main
+from benchmarks.__main__ import finish
 from benchmarks.curves import curves
 from benchmarks.figures import Figure
 from benchmarks.lane import VALIDATORS, HostSpent, Ran, Way
@@ -178,9 +177,3 @@ class TestAMeasurement:
         finish(finished, result, tmp_path, Console(file=io.StringIO(), width=120))
         assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (tmp_path / "curves.svg").read_bytes()
-
-
-def test_an_unknown_engine_is_an_error_of_the_user():
-    done = CliRunner().invoke(main, ["--quick", "--cases", "embedded", "--engines", "nobody"])
-    assert done.exit_code == 2
-    assert "unknown engine 'nobody'" in done.output

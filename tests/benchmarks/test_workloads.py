@@ -65,9 +65,7 @@ class TestWorkloads:
         assert resized(vocabulary, 400, seed=1).sha256 == large.sha256
         assert resized(vocabulary, 400, seed=2).sha256 != large.sha256
 
-    def test_the_same_size_is_the_same_vocabulary(self, vocabulary):
+    def test_the_same_size_is_the_same_vocabulary_and_bytes_need_room(self, vocabulary):
         assert resized(vocabulary, vocabulary.size) is vocabulary
-
-    def test_too_small_for_the_bytes(self, vocabulary):
         with pytest.raises(ValueError, match="no room"):
             resized(vocabulary, 256)
