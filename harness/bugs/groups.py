@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from harness import verdict_kinds as kinds
 from harness.analysis.stored import Classify, stored_run
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.text_edits import sort_of
@@ -22,7 +23,6 @@ from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, COSTLY, EFFECTS, ERRORS, LEGAL, REJECTIONS, SPELLINGS
 
 _LEVELS = (
     ("engine", "kind", "class", "departure", "effect", "keyword", "category", "detail", "byte"),
@@ -72,9 +72,9 @@ class ErrorRows:
 
     def among(self, classes: Sequence[str], *, spellings: bool) -> Codes:
         """Those of some classes; without `spellings` only those that are shown to cost a value."""
-        wanted = np.isin(self.class_, [CLASSES.index(name) for name in classes])
+        wanted = np.isin(self.class_, [kinds.CLASSES.index(name) for name in classes])
         if not spellings:
-            wanted &= ~np.isin(self.effect, [EFFECTS.index(name) for name in SPELLINGS])
+            wanted &= ~np.isin(self.effect, [kinds.EFFECTS.index(name) for name in kinds.SPELLINGS])
         return np.flatnonzero(wanted)
 
     def place(self, name: str) -> int | None:
@@ -101,15 +101,15 @@ def read_verdicts(
             enum_code(schema_pointer) AS schema_pointer,
             enum_code(instance_pointer) AS instance_pointer
         FROM verdicts WHERE class IN $3 AND kind IN $4 ORDER BY ALL""",
-        list(REJECTIONS),
+        list(kinds.REJECTIONS),
         list(EVIDENCE),
-        list(CLASSES),
-        [name for name in ERRORS if name not in LEGAL],
-        list(EFFECTS),
+        list(kinds.CLASSES),
+        [name for name in kinds.ERRORS if name not in kinds.LEGAL],
+        list(kinds.EFFECTS),
     )
     evidence, row = found["evidence"].astype(np.int8), found["row"]
-    offsets = run.table("verdicts", ["refused_at"])["refused_at"].to_numpy()
-    walked = evidence == 0
+    offsets = run.table(VERDICT_TABLES[kinds.WALK], ["refused_at"])["refused_at"].to_numpy()
+    walked = evidence == EVIDENCE.index(kinds.WALK)
     offset = np.full(len(row), -1)
     offset[walked] = offsets[row[walked]]
     sorts = _sorts(found["token"], offset, vocabulary)
@@ -199,7 +199,7 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
             explanation.bug[place] = explanation.code(sample.bug, sample.reason)
     turns: Counter[int] = Counter()
     queued = []
-    costly = np.isin(verdicts.effect, [EFFECTS.index(name) for name in COSTLY])
+    costly = np.isin(verdicts.effect, [kinds.EFFECTS.index(name) for name in kinds.COSTLY])
     for _, missing in sorted(wanted, key=lambda group: (not costly[group[1][0]], -group[0])):
         engine = int(verdicts.engine[missing[0]])
         queued.append((turns[engine], missing))

@@ -171,7 +171,8 @@ class RunningCase:
         self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
         self.failures: dict[int, int] = {}
         self.probes = Probes(tools.vocabulary)
-        self.quota = Quota(tools.vocabulary.respelling, tools.vocabulary.shapes)
+        words, is_capped = tools.vocabulary, tools.rules.cap is not None
+        self.quota = Quota(words.respelling, words.shapes) if is_capped else None
         self.schema: Any = None
         self.made = Made()
         self.fed: CaseTexts | None = None

@@ -294,9 +294,10 @@ class CaseWalk:
 
         With a `place`, rejections there count for the quota of spellings.
         """
-        verdicts = judge(findings)
-        for row, columns in rejections(verdicts).items() if place else ():
-            self.run.quota.note(position.engines[row], findings.tokens[columns], place)
+        verdicts, quota = judge(findings), self.run.quota
+        if place and quota is not None:
+            for row, columns in rejections(verdicts).items():
+                quota.note(position.engines[row], findings.tokens[columns], place)
         self.proofs.verdicts(self.number, position, disputes, findings, verdicts)
         asks = {}
         for row, tokens in charged(verdicts).items():
