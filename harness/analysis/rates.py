@@ -61,15 +61,11 @@ class Rates:
             GROUP BY engine, case_row, effect, shown_by""",
             list(kinds.EFFECTS),
         )
-        tested = [
-            stored.per_case(
-                "SELECT case_row, count(*) AS n FROM tested"
-                " WHERE engine = $1 AND verdict IN ('valid', 'invalid') GROUP BY case_row",
-                engine,
-            )
-            for engine in range(len(stored.engines))
-        ]
-        self._tested = np.array(tested) > 0
+        tested = stored.arrays(
+            "SELECT DISTINCT engine, case_row FROM tested WHERE verdict IN ('valid', 'invalid')"
+        )
+        self._tested = np.zeros((len(stored.engines), len(stored.cases)), dtype=bool)
+        self._tested[tested["engine"], tested["case_row"]] = True
 
     def judged(self, *engines: int) -> Bools:
         """On which schemas engines were judged: together in a walk, or each by a text."""
@@ -162,23 +158,22 @@ def walked_bytes(stored: StoredRun) -> list[dict[str, int]]:
     the end), ``bytes`` (of the references, before the last position on which it was judged), and
     ``of`` (bytes that they have).
     """
-    return [
-        stored.one(
-            """WITH texts AS (
-                SELECT case_row, walks, unnest("references") AS text,
-                    generate_subscripts("references", 1) - 1 AS number,
-                    octet_length(text) AS size FROM cases),
-            walked AS (
-                SELECT p.case_row, p.walk AS number, max(p."offset") AS reached
-                FROM places p JOIN texts t ON t.case_row = p.case_row AND t.number = p.walk
-                WHERE ((p.judged >> $1) & 1) = 1 GROUP BY ALL)
-            SELECT count(*) AS walks,
-                coalesce(count_if(coalesce(reached, -1) < size), 0) AS broke_off,
-                coalesce(sum(least(greatest(coalesce(reached, -1), 0), size)), 0)::BIGINT AS bytes,
-                coalesce(sum(size), 0)::BIGINT AS "of"
-            FROM texts LEFT JOIN walked USING (case_row, number)
-            WHERE number < walks AND case_row IN (SELECT case_row FROM walked)""",
-            engine,
-        )
-        for engine in range(len(stored.engines))
-    ]
+    found = stored.rows(
+        """WITH texts AS (
+            SELECT case_row, walks, unnest("references") AS text,
+                generate_subscripts("references", 1) - 1 AS number,
+                octet_length(text) AS size FROM cases),
+        walked AS (
+            SELECT e.engine, p.case_row, p.walk AS number, max(p."offset") AS reached
+            FROM places p JOIN texts t ON t.case_row = p.case_row AND t.number = p.walk
+            JOIN raw_engines e ON ((p.judged >> e.engine) & 1) = 1 GROUP BY ALL)
+        SELECT engine, count(*) AS walks, count_if(coalesce(reached, -1) < size) AS broke_off,
+            sum(least(greatest(coalesce(reached, -1), 0), size))::BIGINT AS bytes,
+            sum(size)::BIGINT AS "of"
+        FROM (SELECT DISTINCT engine, case_row FROM walked) JOIN texts USING (case_row)
+        LEFT JOIN walked USING (engine, case_row, number)
+        WHERE number < walks GROUP BY engine"""
+    )
+    of_engine = {row.pop("engine"): row for row in found}
+    none = dict.fromkeys(("walks", "broke_off", "bytes", "of"), 0)
+    return [of_engine.get(engine, none) for engine in range(len(stored.engines))]

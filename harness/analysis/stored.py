@@ -107,18 +107,17 @@ class StoredRun:
         (row,) = self.rows(sql, *values)
         return row
 
-    def per_case(self, sql: str, *values: Any) -> npt.NDArray[Any]:
-        """A number for each case, 0 where the question (case_row, n) has none; ``(cases,)``."""
-        found = self.arrays(sql, *values)
-        out = np.zeros(len(self.cases), dtype=found["n"].dtype)
-        out[found["case_row"]] = found["n"]
-        return out
-
     def judged_positions(self, *engines: int) -> npt.NDArray[Any]:
         """At how many positions of each case engines were judged together; ``(cases,)``."""
         together = sum(1 << engine for engine in engines)
-        sql = "SELECT case_row, count(*) n FROM places WHERE (judged & $1) = $1 GROUP BY ALL"
-        return self.per_case(sql, together)
+        mine = (self._judged["judged"] & together) == together
+        out = np.zeros(len(self.cases), dtype=np.int64)
+        np.add.at(out, self._judged["case_row"][mine], self._judged["n"][mine])
+        return out
+
+    @cached_property
+    def _judged(self) -> dict[str, npt.NDArray[Any]]:
+        return self.arrays("SELECT case_row, judged, count(*) AS n FROM places GROUP BY ALL")
 
     def execute(self, sql: str) -> None:
         """Make tables."""

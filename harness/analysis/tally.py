@@ -134,9 +134,7 @@ def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
         }
         for kind in ("unresolved", "contested")
     }
-    texts = {
-        unit: _text_counts(stored, evidence, counted) for evidence, unit in TEXT_TABLES.items()
-    }
+    texts = _text_counts(stored, counted)
     walked, times = walked_bytes(stored), timings(stored.run)
     backends, outcomes = schemas_by_backend(stored.run), _outcomes(stored)
     found = {}
@@ -226,40 +224,42 @@ def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:
 
 
 def _text_counts(
-    stored: StoredRun, evidence: str, counted: Mapping[tuple[int, str, str], Mapping[str, int]]
-) -> list[dict[str, Any]]:
-    """What texts of one kind prove about each engine, as JSON.
+    stored: StoredRun, counted: Mapping[tuple[int, str, str], Mapping[str, int]]
+) -> dict[str, list[dict[str, Any]]]:
+    """What texts prove about each engine, as JSON, by the kind of text.
 
     By kind ``instances`` or ``samples``, ``cases`` and the texts by class; ``by_format``, the false
     acceptances that rest on ``format`` alone; and how many texts there were for the engine; of
     samples also ``written``, those that it wrote itself.
     """
-    unit = TEXT_TABLES[evidence]
     tested = {
-        (row["engine"], row["verdict"]): row["n"]
+        (row["evidence"], row["engine"], row["verdict"]): row["n"]
         for row in stored.rows(
-            "SELECT engine, verdict, count(*) AS n FROM tested WHERE evidence = $1 GROUP BY ALL",
-            evidence,
+            "SELECT evidence, engine, verdict, count(*) AS n FROM tested GROUP BY ALL"
         )
     }
-    out = []
-    for engine in range(len(stored.engines)):
+    wrote = stored.rows(
+        """SELECT engine, count(*) AS n FROM texts
+        JOIN raw_engines e ON ((writers >> e.engine) & 1) = 1 GROUP BY ALL"""
+    )
+    written = {row["engine"]: row["n"] for row in wrote}
+    out: dict[str, list[dict[str, Any]]] = {unit: [] for unit in TEXT_TABLES.values()}
+    for (evidence, unit), engine in product(TEXT_TABLES.items(), range(len(stored.engines))):
         mine = {}
         for kind in ERRORS:
             row = counted[engine, evidence, kind]
             mine[kind] = {unit: row["tokens"], **{name: row[name] for name in ("cases", *CLASSES)}}
+        of = {word: tested.get((evidence, engine, word), 0) for word in ("valid", "invalid")}
         found: dict[str, Any] = {
             **{plural: mine[kind] for plural, kind in MAIN_KINDS.items()},
             "by_format": counted[engine, evidence, FALSE_ACCEPTANCE.name]["by_format"],
             "other_kinds": {kind: mine[kind] for kind in OTHER_KINDS if mine[kind][unit]},
-            **{f"tested_{word}": tested.get((engine, word), 0) for word in ("valid", "invalid")},
-            "contested": tested.get((engine, "contested"), 0),
+            **{f"tested_{word}": n for word, n in of.items()},
+            "contested": tested.get((evidence, engine, "contested"), 0),
         }
         if evidence == SAMPLE:
-            found["written"] = stored.one(
-                "SELECT count(*) AS n FROM texts WHERE ((writers >> $1) & 1) = 1", engine
-            )["n"]
-        out.append(found)
+            found["written"] = written.get(engine, 0)
+        out[unit].append(found)
     return out
 
 
