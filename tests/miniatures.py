@@ -32,7 +32,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, NoReturn, Self
@@ -164,7 +163,9 @@ class LanguageMatcher:
         return True
 
     def clone(self) -> Self:
-        return copy(self)
+        twin = object.__new__(type(self))
+        twin.__dict__ |= self.__dict__  # as `copy` does, in a fifth of its time
+        return twin
 
     def allowed(self, language: Language) -> Mask:
         """The mask of `language` here; nothing at all behind the end."""

@@ -17,6 +17,9 @@ from harness.protocol import Library, LibraryCalls, Mask, Masks, set_bits
 from tests.miniatures import Enumerator, Language, LanguageMatcher
 
 
+_OFFERED = LibraryCalls.__dataclass_fields__.keys() - {"native"}
+
+
 class Served:
     """The honest one."""
 
@@ -106,9 +109,10 @@ class Served:
             rows[row] = one.native.allowed()
 
     def calls(self, without: Sequence[str] = ()) -> LibraryCalls:
-        names = LibraryCalls.__dataclass_fields__.keys() - {"native", *without}
-        offered: dict[str, Any] = {name: getattr(self, name) for name in names}
-        if "clone" in names:
+        offered: dict[str, Any] = {
+            name: getattr(self, name) for name in _OFFERED if name not in without
+        }
+        if "clone" in offered:
             offered["clone"] = lambda: self.clone().calls(without)
         return LibraryCalls(native=self, **offered)
 
