@@ -14,6 +14,7 @@ traps: a verdict whose effect is a spelling has no departure.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,10 +161,13 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
     Raises:
         InputError: The file cannot be read, or an entry is not as it must be.
     """
-    file = data_path("departures.toml") if path is None else path
+    return _shipped(data_path("departures.toml")) if path is None else _catalogue(path)
+
+
+def _catalogue(file: Path) -> Catalogue:
     tables = read_tables(file, "departure", "behaviour", "warning")
-    behaviours = load_behaviours() | read_behaviours(tables["behaviour"], file)
-    warnings = load_warnings() | read_warnings(tables["warning"], file)
+    behaviours = {**load_behaviours(), **read_behaviours(tables["behaviour"], file)}
+    warnings = {**load_warnings(), **read_warnings(tables["warning"], file)}
     found = by_id(
         tables["departure"],
         lambda table, where: _departure(table, where, behaviours, warnings),
@@ -173,7 +177,11 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
     return Catalogue(tuple(found.values()), behaviours, warnings)
 
 
-def load_behaviours() -> dict[str, Behaviour]:
+_shipped = functools.cache(_catalogue)
+
+
+@functools.cache
+def load_behaviours() -> Mapping[str, Behaviour]:
     """The behaviours that come with maskcourt, by id; each engine's table says which it has."""
     file = data_path("behaviours.toml")
     tables = read_tables(file, "behaviour")["behaviour"]
@@ -187,7 +195,8 @@ def load_behaviours() -> dict[str, Behaviour]:
     return read_behaviours(tables, file)
 
 
-def load_warnings() -> dict[str, EngineWarning]:
+@functools.cache
+def load_warnings() -> Mapping[str, EngineWarning]:
     """The warnings that come with maskcourt, by id; they stand in the engines' tables."""
     tables = [
         {"engine": engine["distribution"], **table}

@@ -143,7 +143,9 @@ def parse_spec(text: str) -> EngineSpec:
         )
     if preset := presets.find_preset(name, version):
         return _of_preset(text, read, preset)
-    known = {name: name} if ":" in name else known_engines()
+    known = {name: name} if ":" in name else built_in()
+    if name not in known:
+        known = known_engines()  # which looks through all that is installed
     if name not in known:
         raise UsageError(f"unknown engine {name!r}", nearest(name, [*known, *presets.servers()]))
     reference = known[name]

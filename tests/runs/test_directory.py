@@ -102,7 +102,7 @@ class TestCases:
             written.append(file)
             if len(written) == 2:
                 raise KeyboardInterrupt
-            Path(file).write_bytes(b"PAR1")
+            file.write(b"PAR1")
 
         monkeypatch.setattr(pq, "write_table", break_off)
         with pytest.raises(KeyboardInterrupt):
