@@ -16,7 +16,6 @@ import numpy as np
 from harness.protocol import Library, LibraryCalls, Mask, Masks, set_bits
 from tests.miniatures import Enumerator, Language, LanguageMatcher
 
-
 _OFFERED = LibraryCalls.__dataclass_fields__.keys() - {"native"}
 
 
