@@ -1,8 +1,8 @@
 """Sweeps that are watched from outside: a cluster of their own, cases with gates, real kills.
 
 ``python -m tests.sweeping NODES`` holds a cluster on 127.0.0.1 until its standard input is closed:
-a head without processors, where the driver is, and nodes of one processor each. A line ``node``
-adds a node. Whatever Ray is in, it is not the process of the tests.
+nodes of one processor each, of which the first is the head, where the driver is. Whatever Ray is
+in, it is not the process of the tests.
 """
 
 import contextlib
@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,23 +18,12 @@ from pathlib import Path
 
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.tables import SCHEMAS
-from tests.command import ROOT, descendants, is_gone, until
-from tests.miniatures import AcceptsExtra, LanguageMatcher, Schema
+from tests.command import ROOT, children, descendants, is_gone, until
 
 ENGINES = "tests.planted:Gated,tests.miniatures:ForbidsOne"
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 GATES = (2, 5)
 CASES = 7
-
-
-class KillsLane(AcceptsExtra):
-    """Takes down the lane, not only its host, under a schema with ``x-kills``."""
-
-    def matcher(self, schema: Schema) -> LanguageMatcher:
-        if "x-kills" in schema:
-            os.kill(os.getppid(), signal.SIGKILL)
-            time.sleep(60)
-        return super().matcher(schema)
 
 
 @dataclass(frozen=True)
@@ -91,13 +79,8 @@ class HeldCluster:
 
     process: subprocess.Popen[str]
     address: str
-
-    def add_node(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write("node\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == "added\n"
+    head: list[int]
+    """The processes of its first node that Ray starts itself."""
 
 
 @contextmanager
@@ -110,7 +93,8 @@ def cluster(nodes: int) -> Iterator[HeldCluster]:
     with subprocess.Popen(command, cwd=ROOT, **pipes, env=env) as process:
         assert process.stdout is not None
         try:
-            yield HeldCluster(process, process.stdout.readline().strip())
+            address, *head = process.stdout.readline().split()
+            yield HeldCluster(process, address, list(map(int, head)))
         finally:
             below = descendants(process.pid)
             assert process.stdin is not None
@@ -166,27 +150,27 @@ def main() -> None:
         out = os.dup(1)
         os.dup2(2, 1)  # what Ray prints is none of ours
         import_ray(local=True)
+        from ray._private.node import Node
         from ray.cluster_utils import Cluster
 
+        Node.start_api_server = lambda *_, **__: None  # nobody looks at it here
+
         share = {
+            "num_cpus": 1,
             "node_ip_address": "127.0.0.1",
             "dashboard_host": "127.0.0.1",
             "dashboard_agent_listen_port": 0,  # there may be other clusters here
             "object_store_memory": 80 << 20,
             "memory": 4 << 30,
         }
-        head = {"include_dashboard": False, "include_log_monitor": False}
-        held_cluster = Cluster(
-            initialize_head=True,
-            head_node_args={"num_cpus": 0, "_system_config": _HEALTH, **share, **head},
-        )
-        for _ in range(int(sys.argv[1])):
-            held_cluster.add_node(num_cpus=1, **share)
-        os.write(out, f"{held_cluster.address}\n".encode())
-        for line in sys.stdin:
-            assert line == "node\n"
-            held_cluster.add_node(num_cpus=1, **share)
-            os.write(out, b"added\n")
+        head = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
+        head |= {"_system_config": _HEALTH}
+        held_cluster = Cluster(initialize_head=True, head_node_args={**share, **head})
+        processes = children(os.getpid())
+        for _ in range(int(sys.argv[1]) - 1):
+            held_cluster.add_node(**share)
+        os.write(out, f"{held_cluster.address} {' '.join(map(str, processes))}\n".encode())
+        sys.stdin.read()
         held_cluster.shutdown()
 
 
@@ -194,7 +178,8 @@ if __name__ == "__main__":
     main()
 
 
-SMALL = ("--lanes", 2, "--lane-memory", "1G")
+ONE_LANE = ("--lanes", 1)
+SMALL = (*ONE_LANE, "--lane-memory", "1G")
 
 
 def sweep(cases: Cases, nodes: HeldCluster, out: object, *others: object) -> list[object]:

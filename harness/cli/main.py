@@ -14,24 +14,24 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import Any, Final, NoReturn
 
 import click
 
 from harness import __version__, interrupts
-from harness.cli.bench import bench, sweep
-from harness.cli.bugs import bugs, compare, minimize
-from harness.cli.check import check
-from harness.cli.conformance import conformance
-from harness.cli.impact import impact
-from harness.cli.listings import cases, engines, vocabularies
-from harness.cli.protocol import protocol
-from harness.cli.query import query
-from harness.cli.runs import replay, report, tally
-from harness.cli.spellings import spellings
 from harness.console import tell
 from harness.errors import MaskcourtError, UsageError, of_the_system
 from harness.printable import LONGEST, one_line
+
+_MODULES: Final = {
+    **{name: name for name in ("check", "conformance", "impact", "protocol", "query", "spellings")},
+    **dict.fromkeys(("bench", "sweep"), "bench"),
+    **dict.fromkeys(("bugs", "compare", "minimize"), "bugs"),
+    **dict.fromkeys(("cases", "engines", "vocabularies"), "listings"),
+    **dict.fromkeys(("replay", "report", "tally"), "runs"),
+}
+"""In which module of this package each command is."""
 
 
 class _NobodyReads(Exception):
@@ -52,7 +52,14 @@ def _noticing_the_reader() -> Iterator[None]:
 
 
 class _Commands(click.Group):
-    """The commands, out of whose output a pipe may be broken."""
+    """The commands, each imported when it is asked for; a pipe out of them may be broken."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        return sorted(_MODULES)
+
+    def get_command(self, _: click.Context, name: str) -> Any:
+        module = _MODULES.get(name)
+        return module and getattr(import_module(f"harness.cli.{module}"), name)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with _noticing_the_reader():
@@ -72,13 +79,6 @@ class _Commands(click.Group):
 def cli(debug: bool) -> None:
     """Compare the masks of constrained-decoding engines and prove who is wrong."""
     del debug
-
-
-for _command in (
-    *(check, bench, conformance, sweep, tally, report, query, replay, bugs, minimize, compare),
-    *(engines, protocol, spellings, impact, cases, vocabularies),
-):
-    cli.add_command(_command)
 
 
 def main() -> NoReturn:

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from packaging.version import Version
 
 from harness.comparison.case_run import CaseRun, Rules
@@ -64,11 +62,10 @@ def case_news(rows: Rows, engines: Mapping[str, EngineMetadata]) -> CaseNews:
     for name in VERDICT_TABLES.values():
         if rows.count(name):
             table = rows.table(name)
-            costly = pc.is_in(table["effect"].cast(pa.string()), pa.array(COSTLY))
-            everyday = pc.not_equal(table["shown_by"].cast(pa.string()), RARE)
-            table = table.filter(pc.and_(costly, everyday))
-            columns = ("effect", "engine", "keyword", "schema_pointer")
-            proofs.update(zip(*(table[one].to_pylist() for one in columns), strict=True))
+            columns = ("shown_by", "effect", "engine", "keyword", "schema_pointer")
+            for shown_by, *proof in zip(*(table[one].to_pylist() for one in columns), strict=True):
+                if proof[0] in COSTLY and shown_by not in (None, RARE):
+                    proofs.add(tuple(proof))
     effects: dict[str, set[str]] = {}
     for effect, engine, *_ in proofs:
         effects.setdefault(engine, set()).add(effect)

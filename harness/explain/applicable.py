@@ -30,7 +30,6 @@ from harness.schemas.schema import (
     strings,
     types,
 )
-from harness.validators.drafts import draft_of
 
 _MAX_STEPS = 1024
 _MAX_BRANCHES = 16
@@ -120,6 +119,8 @@ class Applicable:
     """The sources for one root schema."""
 
     def __init__(self, root: Any) -> None:
+        from harness.validators.drafts import draft_of
+
         self._root = root
         self._schema = Schema(root)
         self._refutation = Refutation(self._schema)

@@ -43,7 +43,6 @@ from harness.schemas.schema import (
     mapping,
     target,
 )
-from harness.validators.drafts import LATEST, draft_of
 from harness.validators.judge import Ruling
 
 MAX_SEARCHES = 2048
@@ -98,6 +97,8 @@ class _Locator:
     """The search under one schema, parsed; it must not change."""
 
     def __init__(self, schema: Any) -> None:
+        from harness.validators.drafts import LATEST, draft_of
+
         self.schema = schema
         draft = draft_of(schema)
         self._draft = LATEST if draft is None else draft.name
@@ -229,7 +230,7 @@ def _surplus_items(chain: Sequence[ValueSpan], site: Site, draft: str) -> list[P
         return [] if node.kind == "array" else [_forbidden(chain)]
     fixed = site.holder.get("items")
     if site.keyword == "items":
-        fixed = site.holder.get("prefixItems") if draft == LATEST else None
+        fixed = site.holder.get("prefixItems") if draft == "2020-12" else None
     return [item.begin for item in node.items[len(listed(fixed)) :]]
 
 

@@ -6,10 +6,8 @@ no part of it. So what is verified is not the archive's checksum but that of the
 
 from __future__ import annotations
 
-import http.client
 import sys
 import tempfile
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -32,6 +30,9 @@ DATA_SHA256: Final = "99c68b6b1949c75e41ce0869a18b1787f6c1b475680d92975004474944
 
 def fetch(url: str, target: Path, verify: Callable[[Path], None]) -> None:
     """Download `url` to `target`, which appears only when `verify` raises no `InputError` of it."""
+    import http.client  # takes long, and few runs fetch anything
+    import urllib.request
+
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"cannot download {url}", "give an http or https address")
     try:

@@ -27,8 +27,8 @@ FormatCheck = Callable[[str], bool]
 
 
 def _grammar(pattern: str, flags: int = 0) -> FormatCheck:
-    compiled = re.compile(pattern, flags)
-    return lambda text: compiled.fullmatch(text) is not None
+    compiled = cache(partial(re.compile, pattern, flags))  # not before it is used: that takes time
+    return lambda text: compiled().fullmatch(text) is not None
 
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")

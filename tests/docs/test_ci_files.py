@@ -97,7 +97,7 @@ def github(tmp_path):
 def understood(arguments):
     """The options of a call, as the real command reads them."""
     command, *rest = arguments
-    return cli.commands[command].make_context(command, rest).params
+    return cli.get_command(None, command).make_context(command, rest).params
 
 
 ENGINE = inputs(engine="xgrammar", build="dist/*.whl", against="0.2.8")

@@ -1,5 +1,6 @@
 """Whole sweeps on clusters of this machine: killed in every part, they lose and double nothing."""
 
+import contextlib
 import json
 import os
 import re
@@ -14,9 +15,8 @@ import pytest
 from tests.command import ROOT, STUDY, begun, descendants, is_gone, maskcourt, until
 from tests.sweeping import (
     CASES,
-    GATES,
     LOOPBACK,
-    Cases,
+    ONE_LANE,
     cluster,
     finished,
     parent,
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.ray
 
 @pytest.fixture(scope="module")
 def nodes():
-    """A cluster with two nodes that run lanes."""
+    """A cluster of two nodes; tests that take something away from it come last."""
     with cluster(2) as held:
         yield held
 
@@ -53,36 +53,17 @@ class TestUndisturbed:
         assert sum(map(int, did)) == CASES
 
 
-class TestKilled:
-    @pytest.mark.parametrize(("above", "told"), [(1, "1 lane died"), (2, "the node is gone")])
-    def test_what_is_lost_is_done_again(self, cases, nodes, tmp_path, above, told):
-        """A lane is replaced, the cases of a node are left to the others."""
-        out, log = tmp_path / "run", tmp_path / "log"
-        with begun(sweep(cases, nodes, out), log, LOOPBACK) as process:
-            lost = killed = cases.host_at(2)
-            for _ in range(above):
-                lost, killed = killed, parent(killed)
-            below = [lost, *descendants(lost)]
-            os.kill(killed, signal.SIGKILL)
-            until(lambda: all(map(is_gone, below)), process)
-            cases.open_gates()
-            said = finished(process, log)
-        if above == 2:
-            nodes.add_node()
-        assert tables(out) == tables(cases.root / "local")
-        assert told in said
-        assert "(raylet)" not in said, "what Ray prints on standard output is no part of ours"
-
-    def test_the_driver_is_gone_on_with(self, cases, nodes, tmp_path):
+class TestDriver:
+    def test_one_that_is_killed_is_gone_on_with(self, cases, nodes, tmp_path):
         """By a sweep or a local run, whichever of them it was that was killed."""
         out, log = tmp_path / "run", tmp_path / "log"
-        local = cases.arguments("bench", out, "--lanes", 2)
-        for times, command in enumerate((local, sweep(cases, nodes, out)), 1):
+        local = cases.arguments("bench", out, *ONE_LANE)
+        for times, command in enumerate((local, sweep(cases, nodes, out, *ONE_LANE)), 1):
             with begun(command, log, LOOPBACK) as process:
-                lanes = [parent(cases.host_at(gate, times)) for gate in GATES]
+                lane = parent(cases.host_at(2, times))
                 process.kill()
                 process.wait()
-            until(lambda lanes=lanes: all(map(is_gone, lanes)))
+            until(lambda lane=lane: is_gone(lane))
         stored = len(list(out.glob("parts/[0-9]*")))
         cases.open_gates()
         done = maskcourt(*local)
@@ -90,33 +71,15 @@ class TestKilled:
         assert tables(out) == tables(cases.root / "local")
         assert f"{stored} of {CASES} cases are there already" in done.stderr
 
-    def test_a_case_that_takes_down_three_lanes_is_left(self, nodes, tmp_path):
-        cases = Cases(tmp_path)
-        cases.open_gates()
-        lines = (tmp_path / "own.jsonl").read_text().splitlines()
-        kills = {"enum": ["ab"], "x-kills": True}
-        lines[3] = json.dumps({"id": "case-3", "schema": kills, "valid": ["ab"]})
-        (tmp_path / "own.jsonl").write_text("\n".join(lines))
-        done = maskcourt(
-            *("sweep", "--address", nodes.address, "--cases", tmp_path / "own.jsonl"),
-            *("-e", "tests.miniatures:Enumerator,tests.sweeping:KillsLane"),
-            *("--vocabulary", tmp_path / "vocabulary", "--out", tmp_path / "run"),
-            env={**os.environ, **LOOPBACK},
-        )
-        assert done.returncode == 1, done.stderr
-        statuses = pq.read_table(tmp_path / "run" / "cases.parquet")["status"].to_pylist()
-        assert statuses == ["walked"] * 3 + ["lane_died"] + ["walked"] * 3
-
-
-class TestInterrupted:
-    def test_lanes_end_and_the_cluster_stays(self, cases, nodes, tmp_path):
-        out, log = tmp_path / "run", tmp_path / "log"
-        with begun(sweep(cases, nodes, out), log, LOOPBACK) as process:
-            lanes = [parent(cases.host_at(gate)) for gate in GATES]
-            below = [deeper for lane in lanes for deeper in descendants(lane)]
+    def test_when_it_is_interrupted_lanes_end_and_the_cluster_stays(self, cases, nodes, tmp_path):
+        log = tmp_path / "log"
+        command = sweep(cases, nodes, tmp_path / "run", *ONE_LANE)
+        with begun(command, log, LOOPBACK) as process:
+            lane = parent(cases.host_at(2))
+            below = [lane, *descendants(lane)]
             os.killpg(process.pid, signal.SIGINT)
             assert process.wait(60) == 130, log.read_text()
-        until(lambda: all(map(is_gone, [*lanes, *below])))
+        until(lambda: all(map(is_gone, below)))
         last = log.read_text().strip().splitlines()[-1]
         assert last.startswith("maskcourt: interrupted; finished cases are kept")
 
@@ -128,7 +91,7 @@ def test_the_installed_command_finds_the_engines_wherever_it_is_started(
     """Also in the checkout itself, which Ray puts on the module path of lanes, too."""
     arguments = ("--family", "numbers", "--limit", 1, "--engines", "llguidance,glrmask")
     arguments += ("--cap", 1, "--vocabulary", vocabulary_file, "--address", nodes.address, *STUDY)
-    arguments += ("--shrink-budget", 0, "--ahead", 0, "--out", tmp_path / "run")
+    arguments += (*ONE_LANE, "--shrink-budget", 0, "--ahead", 0, "--out", tmp_path / "run")
     done = subprocess.run(
         [Path(sys.executable).with_name("maskcourt"), "sweep", *map(str, arguments)],
         cwd=tmp_path if elsewhere else ROOT,
@@ -142,3 +105,48 @@ def test_the_installed_command_finds_the_engines_wherever_it_is_started(
     )
     assert done.returncode == 0, done.stderr
     assert pq.read_table(tmp_path / "run" / "cases.parquet")["status"].to_pylist() == ["walked"]
+
+
+class TestKilled:
+    def test_what_a_lane_and_a_node_did_is_done_again(self, cases, nodes, tmp_path):
+        """A lane is replaced, the case of a node is left to the others."""
+        out, log = tmp_path / "run", tmp_path / "log"
+        with begun(sweep(cases, nodes, out, "--ahead", 0), log, LOOPBACK) as process:
+            until(lambda: cases.waiting(2) and cases.waiting(5), process)
+            stayed, lane = (parent(cases.host_at(gate)) for gate in (5, 2))
+            lost = [lane, *descendants(lane)]
+            os.kill(lane, signal.SIGKILL)
+            until(lambda lost=lost: all(map(is_gone, lost)), process)
+            until(lambda: cases.waiting(2) == 2, process)
+            both = [stayed, parent(cases.host_at(2, times=2))]
+            (node,) = {parent(one) for one in both} - set(nodes.head)
+            lost = [node, *descendants(node)]
+            os.kill(node, signal.SIGKILL)
+            until(lambda: all(map(is_gone, lost)), process)
+            cases.open_gates()
+            said = finished(process, log)
+        assert tables(out) == tables(cases.root / "local")
+        assert "1 lane died" in said
+        assert "the node is gone" in said
+        assert "(raylet)" not in said, "what Ray prints on standard output is no part of ours"
+
+    def test_a_cluster_that_goes_away_is_told_in_one_line(self, cases, nodes, tmp_path):
+        """And the sweep can be gone on with, without it."""
+        out, log = tmp_path / "run", tmp_path / "log"
+        patience = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+        command = sweep(cases, nodes, out, *ONE_LANE)
+        with begun(command, log, {**LOOPBACK, **patience}) as process:
+            lane = parent(cases.host_at(2))
+            below = [lane, *descendants(lane)]
+            for one in [*descendants(nodes.process.pid), nodes.process.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGKILL)
+            assert process.wait(90) == 2, log.read_text()
+        until(lambda: all(map(is_gone, below)))
+        last = log.read_text().splitlines()[-1]
+        assert last.startswith("maskcourt: ")
+        assert last.endswith("(stored cases are kept, the same command goes on)")
+        cases.open_gates()
+        done = maskcourt(*cases.arguments("bench", out, "--lanes", 1))
+        assert done.returncode == 0, done.stderr
+        assert tables(out) == tables(cases.root / "local")

@@ -1,6 +1,5 @@
 """Sweeps that start their cluster themselves, or lose it: told in a line, nothing left behind."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -9,16 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, begun, descendants, is_gone, maskcourt, until
+from tests.command import ROOT, begun, descendants, is_gone, until
 from tests.sweeping import (
-    LOOPBACK,
     SMALL,
-    cluster,
     directories_of,
     finished,
     listening_beyond_here,
-    parent,
-    sweep,
     tables,
 )
 
@@ -58,28 +53,6 @@ class TestOnThisMachine:
         last = log.read_text().splitlines()[-1]
         assert last in {f"{one} (stored cases are kept, the same command goes on)" for one in told}
         assert [one.exists() for one in directories] == [False]
-
-
-class TestClusterThatGoesAway:
-    def test_it_is_told_in_one_line_and_can_be_gone_on_with(self, cases, tmp_path):
-        out, log = tmp_path / "run", tmp_path / "log"
-        patience = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
-        with cluster(1) as held:
-            with begun(sweep(cases, held, out), log, {**LOOPBACK, **patience}) as process:
-                lane = parent(cases.host_at(2))
-                below = [lane, *descendants(lane)]
-                for one in [*descendants(held.process.pid), held.process.pid]:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(one, signal.SIGKILL)
-                assert process.wait(90) == 2, log.read_text()
-            until(lambda: all(map(is_gone, below)))
-        last = log.read_text().splitlines()[-1]
-        assert last.startswith("maskcourt: ")
-        assert last.endswith("(stored cases are kept, the same command goes on)")
-        cases.open_gates()
-        done = maskcourt(*cases.arguments("bench", out))
-        assert done.returncode == 0, done.stderr
-        assert tables(out) == tables(cases.root / "local")
 
 
 def program_of(process):

@@ -201,7 +201,8 @@ def _started(nodes: int, directory: Path) -> Any:
         "dashboard_host": "127.0.0.1",
         "dashboard_agent_listen_port": 0,  # the usual one may be that of another cluster
     }
-    head = {"include_dashboard": False, "include_log_monitor": False, "_system_config": _HEALTH}
+    head: dict[str, Any] = {"_system_config": _HEALTH, "no_monitor": True}
+    head |= {"include_dashboard": False, "include_log_monitor": False}
     try:
         cluster = RayCluster(initialize_head=True, head_node_args={**share, **head})
         for _ in range(nodes - 1):

@@ -42,6 +42,7 @@ from harness.execution.sweep.cluster import (
     nothing_left,
 )
 from harness.inputs.vocabulary import Vocabulary
+from harness.printable import plural
 from harness.runs.directory import RunDirectory, open_run
 from harness.workers.lineage import die_with_parent
 from harness.workers.temporary_directories import saved_vocabulary, sweep_up
@@ -215,8 +216,8 @@ class LaneActors:
             lanes = [lane for lane in self._lanes if lane.node == node]
             cases = sum(lane.stored for lane in lanes)
             died = sum(lane.death is not None and bool(lane.death.reason) for lane in lanes)
-            line = f"node {name}: {_many(cases, 'case')}, {_many(len(lanes) - died, 'lane')}"
-            line += f", {_many(died, 'lane')} died" if died else ""
+            line = f"node {name}: {plural(cases, 'case')}, {plural(len(lanes) - died, 'lane')}"
+            line += f", {plural(died, 'lane')} died" if died else ""
             yield line + ("" if node in nodes else ", the node is gone")
 
     def _accept(self) -> None:
@@ -331,10 +332,6 @@ def _node() -> str:
 
 def _last_words(error: Exception) -> str:
     return " ".join(str(error).split())[-300:] or type(error).__name__
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def apart(work: Callable[[], Path]) -> Path:
