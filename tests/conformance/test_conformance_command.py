@@ -18,6 +18,7 @@ def made(tmp_path_factory):
     chosen = [part for one in KEYWORDS for part in ("--keyword", one)]
     done = maskcourt(
         *("conformance", "-e", "xgrammar,llguidance", "--out", directory / "run", *chosen),
+        *("--lanes", 1),
         *("--format", "json", "--write-gates", directory / "gates.json", "--fail-on", "too_lax"),
     )
     return done, directory
