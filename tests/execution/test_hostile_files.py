@@ -12,7 +12,7 @@ from tests.command import maskcourt
 
 pytestmark = [pytest.mark.processes, pytest.mark.engines]
 
-LIMITS = ("--compile-timeout", 2, "--mask-timeout", 2, "--resolve-timeout", 1, "--memory", "2G")
+LIMITS = ("--compile-timeout", 1, "--mask-timeout", 2, "--resolve-timeout", 1, "--memory", "2G")
 DEEP = 10_000
 
 SCHEMAS = {
@@ -72,7 +72,7 @@ def run(tmp_path_factory, listener, vocabulary_file):
     lines = [line(name, schema, value) for name, (schema, value) in SCHEMAS.items()]
     (root / "hostile.jsonl").write_text("\n".join(lines).replace("PORT", port))
     done = maskcourt(
-        *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
+        *("bench", "-e", "glrmask,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
         *("--vocabulary", vocabulary_file, "--out", root / "run", "--shrink-budget", 0),
         *("--samples", 1, "--generated", 0, "--lanes", 1, "--ahead", 0, "--json", *LIMITS),
     )
