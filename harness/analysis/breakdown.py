@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.analysis.stored import Classify, StoredRun, by_catalogue
+from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES, named_engines
 from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
@@ -29,7 +29,7 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
     together, with what each validator said; beside the rows stand ``contested`` and ``decided``,
     the verdicts of the run that are contested and that prove an engine wrong.
     """
-    stored = StoredRun(run, classify)
+    stored = stored_run(run, classify)
     return _by_cause(stored) if by == "cause" else {"by": by, "rows": grouped(stored, by)}
 
 

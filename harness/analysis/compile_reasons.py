@@ -87,10 +87,8 @@ def _sorted(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-def _warnings(output: str) -> Iterator[str]:
-    for line in output.splitlines():
-        if "warn" in line.lower():
-            yield line.strip()
+def _warnings(output: str) -> list[str]:
+    return [line.strip() for line in output.splitlines() if "warn" in line.lower()]
 
 
 @cache

@@ -93,7 +93,7 @@ class StoredRun:
         return vocabulary_at_hand(self.run)
 
     def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
-        """The rows that a question gives, by the names of its columns; ``$1`` is a value."""
+        """The rows that a statement gives, by the names of its columns; ``$1`` is a value."""
         found = self._database.execute(sql, list(values))
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -118,10 +118,6 @@ class StoredRun:
     @cached_property
     def _judged(self) -> dict[str, npt.NDArray[Any]]:
         return self.arrays("SELECT case_row, judged, count(*) AS n FROM places GROUP BY ALL")
-
-    def execute(self, sql: str) -> None:
-        """Make tables."""
-        self._database.execute(sql)
 
     def add_able(self) -> None:
         """Make the table ``able`` (evidence, row) of the verdicts that have a witness."""

@@ -41,12 +41,7 @@ _COUNTS: Final = {
 
 
 def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, Any]:
-    """The summary of a run, finished or not: see `summarize`."""
-    return summarize(stored_run(run, classify))
-
-
-def summarize(stored: StoredRun) -> dict[str, Any]:
-    """The summary of a run as one JSON object.
+    """The summary of a run, finished or not, as one JSON object.
 
     Returns:
         For the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``mislabelled``
@@ -74,7 +69,7 @@ def summarize(stored: StoredRun) -> dict[str, Any]:
         - ``instances`` and ``samples``: see `_text_counts`;
         - ``timings``: see `harness.analysis.timing`, in microseconds.
     """
-    run, rates = stored.run, Rates(stored)
+    rates = Rates(stored := stored_run(run, classify))
     status: dict[str, dict[str, int]] = defaultdict(dict)
     for row in stored.rows(
         "SELECT status, reason, count(*) n FROM cases GROUP BY ALL ORDER BY ALL"

@@ -123,6 +123,6 @@ def distributions(run: RunDirectory) -> dict[str, dict[str, Distribution]]:
         for measure, title in enumerate(MEASURES):
             mine = (found["engine"] == engine) & (found["measure"] == measure)
             total, longest = found["total"][mine].sum(), found["longest"][mine].max(initial=0.0)
-            value, n = found["value"][mine], found["n"][mine]
-            out[name][title] = Distribution(value, n, float(total), float(longest))
+            counts = found["value"][mine], found["n"][mine]
+            out[name][title] = Distribution(*counts, float(total), float(longest))
     return out

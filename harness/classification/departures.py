@@ -14,11 +14,11 @@ traps: a verdict whose effect is a spelling has no departure.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -153,8 +153,9 @@ class Catalogue:
         return iter(self.departures)
 
 
+@cache
 def load_catalogue(path: Path | None = None) -> Catalogue:
-    """The catalogue in a file; None is the one that comes with maskcourt.
+    """The catalogue in a file, read once; None is the one that comes with maskcourt.
 
     Behaviours and warnings of one's own may stand beside the departures in the file, as tables
     ``[[behaviour]]`` and ``[[warning]]``; those that come with maskcourt are known as well.
@@ -162,10 +163,7 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
     Raises:
         InputError: The file cannot be read, or an entry is not as it must be.
     """
-    return _shipped(data_path("departures.toml")) if path is None else _catalogue(path)
-
-
-def _catalogue(file: Path) -> Catalogue:
+    file = data_path("departures.toml") if path is None else path
     tables = read_tables(file, "departure", "behaviour", "warning")
     behaviours = {**load_behaviours(), **read_behaviours(tables["behaviour"], file)}
     warnings = {**load_warnings(), **read_warnings(tables["warning"], file)}
@@ -178,10 +176,7 @@ def _catalogue(file: Path) -> Catalogue:
     return Catalogue(tuple(found.values()), behaviours, warnings)
 
 
-_shipped = functools.cache(_catalogue)
-
-
-@functools.cache
+@cache
 def load_behaviours() -> Mapping[str, Behaviour]:
     """The behaviours that come with maskcourt, by id; each engine's table says which it has."""
     file = data_path("behaviours.toml")
@@ -196,7 +191,7 @@ def load_behaviours() -> Mapping[str, Behaviour]:
     return read_behaviours(tables, file)
 
 
-@functools.cache
+@cache
 def load_warnings() -> Mapping[str, EngineWarning]:
     """The warnings that come with maskcourt, by id; they stand in the engines' tables."""
     tables = [

@@ -144,9 +144,7 @@ def parse_spec(text: str) -> EngineSpec:
     if preset := presets.find_preset(name, version):
         return _of_preset(text, read, preset)
     known = {name: name} if ":" in name else built_in()
-    if name not in known:
-        known = known_engines()  # which looks through all that is installed
-    if name not in known:
+    if name not in known and name not in (known := known_engines()):
         raise UsageError(f"unknown engine {name!r}", nearest(name, [*known, *presets.servers()]))
     reference = known[name]
     paths = (str(Path.cwd()),) if ":" in name else ()

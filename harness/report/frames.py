@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.analysis.breakdown import tallies
-from harness.analysis.stored import Classify, StoredRun, by_catalogue
+from harness.analysis.stored import Classify, by_catalogue, stored_run
 from harness.errors import UsageError, nearest
 from harness.optional import require
 from harness.runs.directory import ROW, RunDirectory, open_run
@@ -117,7 +117,7 @@ class Run:
         import pandas as pd
 
         columns = ["engine", "evidence", "kind", "class", "tokens", "positions", "cases"]
-        rows = tallies(StoredRun(self.directory, self._rule))
+        rows = tallies(stored_run(self.directory, self._rule))
         return pd.DataFrame(rows, columns=columns)
 
     @cached_property

@@ -16,8 +16,8 @@ from harness.analysis.breakdown import agreement, case_statuses, grouped
 from harness.analysis.matrix import COLUMNS, example_text
 from harness.analysis.rates import PAIR
 from harness.analysis.statistics import NO_SAMPLE
-from harness.analysis.stored import WORST_FIRST, Classify, StoredRun, by_catalogue
-from harness.analysis.tally import summarize
+from harness.analysis.stored import WORST_FIRST, Classify, StoredRun, by_catalogue, stored_run
+from harness.analysis.tally import summary
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
@@ -85,8 +85,7 @@ class Digest:
 
 def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     """Everything that figures and exports of a run, finished or not, are made from."""
-    stored = StoredRun(run, rule)
-    found = summarize(stored)
+    stored, found = stored_run(run, rule), summary(run, rule)
     made = {name: make(found) for name, make in _OF_SUMMARY.items()}
     made |= {f"by_{by}": _by(stored, by) for by in _BY}
     made["agreement"] = _agreement(stored)

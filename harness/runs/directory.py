@@ -328,11 +328,6 @@ def _empty(name: str) -> pa.Buffer:
     return _encoded(name, SCHEMAS[name].empty_table())
 
 
-def _is_empty(file: Path, name: str) -> bool:
-    empty = _empty(name)
-    return file.stat().st_size == empty.size and bool(empty == file.read_bytes())
-
-
 def _is_text(kind: pa.DataType) -> bool:
     kind = kind.value_type if pa.types.is_list(kind) else kind
     return not (pa.types.is_dictionary(kind) or pa.types.is_primitive(kind))
@@ -359,11 +354,10 @@ def sha256_of(file: Path) -> str:
 
 def _join(files: list[Path], target: Path, name: str) -> int:
     """Write the rows of many files into one, in batches, and count them."""
-    files = [file for file in files if not _is_empty(file, name)]
+    files = [file for file in files if file.read_bytes() != _empty(name)]
     if len(files) <= 1:
         target.write_bytes(files[0].read_bytes() if files else _empty(name))
-        with opened(target) as source:
-            return int(source.metadata.num_rows)
+        return int(pq.read_metadata(target).num_rows)
     rows, size, batch = 0, 0, [(schema := SCHEMAS[name]).empty_table()]
     with pq.ParquetWriter(target, schema, **_format(name)) as writer:
         for index, file in enumerate(files, 1):

@@ -293,6 +293,7 @@ token = ['a+']
 def catalogue_of(tmp_path, text):
     file = tmp_path / "departures.toml"
     file.write_text(text, "utf-8")
+    load_catalogue.cache_clear()
     return load_catalogue(file)
 
 

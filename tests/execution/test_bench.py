@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.stored import StoredRun
-from harness.analysis.tally import summarize
+from harness.analysis.tally import summary
 from harness.runs.directory import open_run
 from tests.command import (
     begun,
@@ -84,7 +83,7 @@ class TestKilled:
             kill(process)
         with begun(bench.command(out), log) as process:
             until(lambda: bench.waiting(2) and parts(out) == UNHELD, process)
-            counts = summarize(StoredRun(open_run(out)))
+            counts = summary(open_run(out))
             kill(process)
         assert [counts[name] for name in ("finished", "seconds")] == [False, None]
         assert counts["cases"] == len(UNHELD)
@@ -185,7 +184,7 @@ class TestFinished:
 
     def test_json_is_one_documented_object(self, bench):
         counts = json.loads(bench.printed)
-        documented = set(re.findall(r"``(\w+)``", summarize.__doc__))
+        documented = set(re.findall(r"``(\w+)``", summary.__doc__))
         assert counts.keys() - documented == {"run", "bugs", "unexplained"}
         for engine in counts["engines"].values():
             assert engine.keys() <= documented

@@ -13,8 +13,8 @@ from harness import __version__
 from harness.analysis.breakdown import agreement, case_statuses, crossed
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import COLUMNS
-from harness.analysis.stored import StoredRun
-from harness.analysis.tally import summarize
+from harness.analysis.stored import stored_run
+from harness.analysis.tally import summary
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
@@ -74,8 +74,7 @@ def collect(
     """
     catalogue = catalogue or load_catalogue()
     rule = functools.cache(functools.partial(classify, catalogue))  # asked for by bugs, too
-    stored = StoredRun(run, rule)
-    tally = summarize(stored)
+    stored, tally = stored_run(run, rule), summary(run, rule)
     bugs = known_bugs(run, catalogue, rule)
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
     also |= _examples(tally["matrix"])

@@ -48,7 +48,7 @@ def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) ->
     """
     order = ", ".join(f"evidence = '{evidence}' DESC" for evidence in VERDICT_TABLES)
     stored.add_able()
-    stored.execute(
+    stored.rows(
         f"""CREATE OR REPLACE TABLE groups AS SELECT row_number() OVER (ORDER BY {order},
             {_GROUPED_BY}) - 1 AS "group", evidence, {_GROUPED_BY}, count(*) AS verdicts,
             count(DISTINCT case_row) AS cases FROM verdicts GROUP BY evidence, {_GROUPED_BY};
