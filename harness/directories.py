@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from harness.errors import InputError
 
@@ -94,3 +96,8 @@ def data_path(*parts: str) -> Path:
         f"the data files of maskcourt are missing: no {beside} and no {packaged}",
         f"reinstall maskcourt, or set {DATASETS} to its datasets/ directory",
     )
+
+
+def read_toml(name: str) -> dict[str, Any]:
+    """What one of the TOML files among the data files holds."""
+    return tomllib.loads(data_path(name).read_text("utf-8"))

@@ -15,53 +15,29 @@ traps: a verdict whose effect is a spelling has no departure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
-import jsonschema_rs
 import numpy as np
 import pyarrow as pa
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 
-from harness.classification.verdict_rows import MULTIPLES, VerdictRows
-from harness.directories import data_path
+from harness.classification.verdict_rows import VerdictRows
+from harness.directories import read_toml
 from harness.engines.specs import engine_tables
-from harness.errors import InputError, nearest
-from harness.explain.attribution import CATEGORIES
-from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RowNumbers, RunDirectory
-from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, SPELLING, TRAP, WALK, WARNED
+from harness.verdict_kinds import CLASSES, OPEN, SPELLING, WALK
 
 ENGINES: Final = tuple(
     table["distribution"] for table in engine_tables().values() if "distribution" in table
 )
 """The distributions in which every behaviour is looked for."""
 
-SOURCE_KINDS: Final = (
-    *("documentation", "readme", "changelog", "maintainer", "source_constant", "source_comment"),
-    *("source_test", "warning", "specification"),
-)
-"""What declares a behaviour; ``docs/departures.md`` explains each."""
-
-NO_SOURCE: Final = ("nothing_found", "expression", "own_tests", "own_documentation")
-"""Why a behaviour is not declared; likewise."""
-
-PLACES: Final = (
-    *("start of value", "start of key", "after key", "after value", "end"),
-    *("inside key", "inside string", "inside literal", "inside escape", "inside number"),
-)
-"""The words of `harness.jsontext.lexer`."""
-
 ANY: Final = "*"
 """Stands for every engine: of what the specification itself leaves to them."""
-
-_THROUGH: Final = {"allOf": "allOf", "reference": "$ref"}
-"""What ``only_through`` may ask, and the keyword that such a rule excuses."""
 
 _PLACEHOLDER = re.compile(r"\{(?:keyword|format|pattern)\}")
 
@@ -72,11 +48,10 @@ OptionValue = str | bool | int
 class Behaviour:
     """What engines do otherwise than the specifications; looked for in all engines.
 
-    `bug` has the engines that have it without a source that declares it, each with the reason: one
-    of `NO_SOURCE`, or of `SOURCE_KINDS` where a source is held not to suffice. A `text` shows it
-    under `schema`: it is valid and refused, or invalid and let through. An engine has it with its
-    `options`, where it has not by default, or by a more general behaviour that it is `part_of`. It
-    may be about a `spelling` of values.
+    `bug` has the engines that have it without a source that declares it, each with the reason. A
+    `text` shows it under `schema`: it is valid and refused, or invalid and let through. An engine
+    has it with its `options`, where it has not by default, or by a more general behaviour that it
+    is `part_of`. It may be about a `spelling` of values.
     """
 
     id: str
@@ -154,62 +129,33 @@ class Catalogue:
 
 
 @cache
-def load_catalogue(path: Path | None = None) -> Catalogue:
-    """The catalogue in a file, read once; None is the one that comes with maskcourt.
-
-    Behaviours and warnings of one's own may stand beside the departures in the file, as tables
-    ``[[behaviour]]`` and ``[[warning]]``; those that come with maskcourt are known as well.
-
-    Raises:
-        InputError: The file cannot be read, or an entry is not as it must be.
-    """
-    file = data_path("departures.toml") if path is None else path
-    tables = read_tables(file, "departure", "behaviour", "warning")
-    behaviours = {**load_behaviours(), **read_behaviours(tables["behaviour"], file)}
-    warnings = {**load_warnings(), **read_warnings(tables["warning"], file)}
-    found = by_id(
-        tables["departure"],
-        lambda table, where: _departure(table, where, behaviours, warnings),
-        "entry",
-        file,
-    )
-    return Catalogue(tuple(found.values()), behaviours, warnings)
+def load_catalogue() -> Catalogue:
+    """The catalogue that comes with maskcourt, whose tests hold it to its form."""
+    behaviours, warnings = load_behaviours(), load_warnings()
+    tables = read_toml("departures.toml")["departure"]
+    departures = tuple(_departure(table, warnings) for table in tables)
+    return Catalogue(departures, behaviours, warnings)
 
 
 @cache
 def load_behaviours() -> Mapping[str, Behaviour]:
     """The behaviours that come with maskcourt, by id; each engine's table says which it has."""
-    file = data_path("behaviours.toml")
-    tables = read_tables(file, "behaviour")["behaviour"]
-    known = {table.get("id"): table for table in tables}
-    for name, engine in engine_tables().items():
+    known = {table["id"]: table for table in read_toml("behaviours.toml")["behaviour"]}
+    for engine in engine_tables().values():
         for here, there in (("undeclared", "bug"), ("options", "options")):
             for behaviour, value in engine.get(here, {}).items():
-                if behaviour not in known:
-                    raise InputError(f"engines.toml: {name} has no behaviour {behaviour!r}")
                 known[behaviour].setdefault(there, {})[engine["distribution"]] = value
-    return read_behaviours(tables, file)
+    return {name: Behaviour(**table) for name, table in known.items()}
 
 
 @cache
 def load_warnings() -> Mapping[str, EngineWarning]:
     """The warnings that come with maskcourt, by id; they stand in the engines' tables."""
-    tables = [
-        {"engine": engine["distribution"], **table}
+    return {
+        table["id"]: EngineWarning(engine=engine["distribution"], **table)
         for engine in engine_tables().values()
         for table in engine.get("warning", ())
-    ]
-    return read_warnings(tables, data_path("engines.toml"))
-
-
-def read_behaviours(tables: Iterable[Any], file: object) -> dict[str, Behaviour]:
-    """The tables ``[[behaviour]]`` of a file, by id; `InputError` where one is not as it must."""
-    return by_id(tables, _behaviour, "behaviour", file)
-
-
-def read_warnings(tables: Iterable[Any], file: object) -> dict[str, EngineWarning]:
-    """The tables ``[[warning]]`` of a file, by id; `InputError` where one is not as it must."""
-    return by_id(tables, _warning, "warning", file)
+    }
 
 
 def classify(
@@ -271,169 +217,31 @@ def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
     )
 
 
-_TEXT: Final = {"type": "string", "pattern": r"\S"}
-_TEXTS: Final = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-_FLAG: Final = {"type": "boolean"}
-_EXPRESSIONS: Final = ("token", "before", "schema_pattern")
+_CONDITIONS: Final = (
+    *("kind", "effect", "category", "detail", "keyword", "place", "token", "warning", "format"),
+    *("schema_type", "schema_has", "schema_pattern", "multiple_of", "only_through", "before"),
+    *("references", "free_depth"),
+)
+"""The conditions, the quickest to answer first."""
 
 
-def _some_of(words: Iterable[str]) -> dict[str, Any]:
-    return {"type": "array", "items": {"enum": list(words)}, "minItems": 1}
+def _departure(table: dict[str, Any], warnings: Mapping[str, EngineWarning]) -> Departure:
+    class_, from_, versions = table.pop("class"), table.pop("from"), table.pop("versions")
+    return Departure(
+        class_=class_,
+        from_=from_,
+        versions=SpecifierSet(versions),
+        options=tuple(table.pop("options", ())),
+        when=tuple(_rule(rule, warnings) for rule in table.pop("when", ())),
+        **table,
+    )
 
 
-def _table(required: Mapping[str, Any], **others: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {**required, **others},
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-_CONDITIONS: Final[Mapping[str, Any]] = {
-    "kind": _some_of(ERRORS),
-    "effect": _some_of([TRAP]),
-    "category": _some_of(CATEGORIES),
-    "detail": _TEXTS,
-    "keyword": _TEXTS,
-    "place": _some_of(PLACES),
-    "token": _TEXTS,
-    "warning": _TEXTS,
-    "format": _TEXTS,
-    "schema_type": _TEXTS,
-    "schema_has": _TEXTS,
-    "schema_pattern": _TEXTS,
-    "multiple_of": _some_of(MULTIPLES),
-    "only_through": _some_of(_THROUGH),
-    "before": _TEXTS,
-    "references": {"type": "integer", "minimum": 1},
-    "free_depth": {"type": "integer", "minimum": 1},
-}
-"""The conditions as JSON Schemas of their values, the quickest to answer first."""
-
-_RULE: Final = {**_table({"kind": _CONDITIONS["kind"]}, **_CONDITIONS), "minProperties": 2}
-"""The kind only repeats the verdict."""
-
-_SCHEMAS: Final = {
-    "departure": _table(
-        {
-            "id": {"type": "string", "pattern": r"^[a-z0-9]+(-[a-z0-9]+)*$"},
-            "class": {"enum": [WARNED, DEPARTURE]},
-            **dict.fromkeys(("behaviour", "engine", "versions", "from", "says"), _TEXT),
-            "source_kind": {"enum": list(SOURCE_KINDS)},
-            "source": {"type": "string", "pattern": r"^https://[^\s/]+\.[^\s/]+/\S+$"},
-        },
-        options={"type": "array", "items": {"type": "object", "minProperties": 1}},
-        when={"type": "array", "items": _RULE, "minItems": 1},
-    ),
-    "behaviour": _table(
-        {"id": _TEXT, "about": _TEXT},
-        bug={
-            "propertyNames": {"enum": list(ENGINES)},
-            "additionalProperties": {"enum": [*NO_SOURCE, *SOURCE_KINDS]},
-        },
-        schema=_TEXT,
-        text={"type": "string"},
-        part_of=_TEXT,
-        spelling=_FLAG,
-        valid=_FLAG,
-        options={"type": "object"},
-    ),
-    "warning": {
-        **_table(
-            {
-                **dict.fromkeys(("id", "engine", "text", "prints", "source"), _TEXT),
-                "keyword": {"type": "array", "items": {"type": "string"}},
-            },
-            schema=_TEXT,
-            silent=_TEXT,
-        ),
-        "oneOf": [{"required": ["schema"]}, {"required": ["silent"]}],
-    },
-}
-_VALIDATORS: Final = {one: jsonschema_rs.Draft202012Validator(_SCHEMAS[one]) for one in _SCHEMAS}
-
-
-def _checked(name: str, table: Any, where: str) -> str:
-    """What to call an entry; `InputError` where it is not of the schema."""
-    known = table.get("id") if isinstance(table, Mapping) else None
-    where = f"{where} ({known})" if isinstance(known, str) else where
-    with suppress(ValueError):  # of values that TOML has and JSON has not
-        if _VALIDATORS[name].is_valid(table):
-            return where
-    from jsonschema import Draft202012Validator  # has better words, and takes long to import
-
-    error = next(Draft202012Validator(_SCHEMAS[name]).iter_errors(table))
-    raise InputError(f"{where}: {error.json_path}: {error.message[:300]}")
-
-
-def _expression(where: str, text: str, flags: int = 0) -> re.Pattern[str]:
-    try:
-        return re.compile(text, flags)
-    except re.error as error:
-        raise InputError(f"{where}: {text!r} is no regular expression: {error}") from error
-
-
-def _behaviour(table: Any, where: str) -> Behaviour:
-    _checked("behaviour", table, where)
-    return Behaviour(**table)
-
-
-def _warning(table: Any, where: str) -> EngineWarning:
-    where = _checked("warning", table, where)
-    _expression(where, _PLACEHOLDER.sub("x", table["text"]))
-    return EngineWarning(**table)
-
-
-def _departure(
-    table: Any,
-    where: str,
-    behaviours: Mapping[str, Behaviour],
-    warnings: Mapping[str, EngineWarning],
-) -> Departure:
-    where = _checked("departure", table, where)
-    if table["behaviour"] not in behaviours:
-        hint = nearest(table["behaviour"], behaviours)
-        raise InputError(f"{where}: unknown behaviour {table['behaviour']!r}", hint)
-    traps = all("effect" in rule for rule in table.get("when", ()))
-    if not (traps if behaviours[table["behaviour"]].spelling else "when" in table):
-        raise InputError(f"{where} has rules about spellings, or none about values")
-    if (table["class"] == WARNED) != (table["source_kind"] == "warning"):
-        raise InputError(f"{where} is warned without the engine's warning, or declared by one")
-    if (table["engine"] == ANY) != (table["source_kind"] == "specification"):
-        raise InputError(f"{where} is of one engine by the specification, or of all by another")
-    try:
-        versions = SpecifierSet(table["versions"])
-    except InvalidSpecifier as error:
-        raise InputError(f"{where} has bad versions: {error}") from error
-    words = {f"{name}_" if name in ("class", "from") else name: one for name, one in table.items()}
-    when = tuple(_rule(table, rule, where, warnings) for rule in table.get("when", ()))
-    options = tuple(table.get("options", ()))
-    return Departure(**words | {"versions": versions, "options": options, "when": when})
-
-
-def _rule(
-    entry: Mapping[str, Any],
-    rule: Mapping[str, Any],
-    where: str,
-    warnings: Mapping[str, EngineWarning],
-) -> Mapping[str, Any]:
-    """A rule as it is tried; where it names warnings, these are about all that it excuses."""
-    if entry["class"] == WARNED and "warning" not in rule:
-        raise InputError(f"{where} is of class warned, but a rule does not name the warning")
-    out = {name: rule[name] for name in _CONDITIONS if name in rule}
-    for name in _EXPRESSIONS:
-        if name in out:
-            out[name] = tuple(_expression(where, one, re.DOTALL) for one in out[name])
-    for name in out.get("warning", ()):
-        if name not in warnings:
-            hint = nearest(name, warnings)
-            raise InputError(f"{where} names an unknown warning {name!r}", hint)
-        about = rule.get("keyword") or [_THROUGH[one] for one in rule.get("only_through", ())]
-        if warnings[name].engine != entry["engine"] or not about:
-            raise InputError(f"{where} has a rule that {name!r} is not about", "name its keyword")
-        if odd := sorted(set(about) - set(warnings[name].keyword)):
-            raise InputError(f"{where} excuses {odd[0]!r}, which {name!r} is not about")
+def _rule(rule: Mapping[str, Any], warnings: Mapping[str, EngineWarning]) -> Mapping[str, Any]:
+    """A rule as it is tried."""
+    out = {name: rule[name] for name in sorted(rule, key=_CONDITIONS.index)}
+    for name in out.keys() & {"token", "before", "schema_pattern"}:
+        out[name] = tuple(re.compile(one, re.DOTALL) for one in out[name])
     if "warning" in out:
         out["warning"] = tuple(warnings[name].text for name in out["warning"])
     return out

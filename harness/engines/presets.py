@@ -7,14 +7,13 @@ nothing beyond the standard library.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from harness.directories import data_path
-from harness.errors import InputError, UsageError
+from harness.directories import read_toml
+from harness.errors import UsageError
 from harness.protocol import EngineInfo, Option
 
 REFERENCE = "harness.engines.servers:ServerEngine"
@@ -116,12 +115,7 @@ class Preset:
 @cache
 def load_presets() -> tuple[Preset, ...]:
     """All presets that come with maskcourt; of each server the newest release first."""
-    file = data_path("presets.toml")
-    try:
-        tables = tomllib.loads(file.read_text("utf-8"))["preset"]
-        return tuple(map(Preset.of, tables))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+    return tuple(map(Preset.of, read_toml("presets.toml")["preset"]))
 
 
 def servers() -> list[str]:

@@ -10,14 +10,13 @@ import importlib.metadata
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.directories import data_path
+from harness.directories import read_toml
 from harness.engines import presets
 from harness.errors import UsageError, nearest
 from harness.protocol import Option, complete_options
@@ -64,7 +63,7 @@ class EngineSpec:
 
 @cache
 def engine_tables() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads(data_path("engines.toml").read_text("utf-8"))
+    return read_toml("engines.toml")
 
 
 def built_in() -> dict[str, str]:

@@ -112,7 +112,7 @@ def _trace(
 ) -> None:
     """Trace what was proven to bugs and departures."""
     by_name, described = {spec.name: spec for spec in specs}, run.manifest["identity"]["engines"]
-    how = load_catalogue(None), vocabulary, request.limits.memory, ASSERTION
+    how = load_catalogue(), vocabulary, request.limits.memory, ASSERTION
 
     def progress(done: int, wanted: int) -> None:
         line.update(len(items), f"{done} of {wanted} causes")

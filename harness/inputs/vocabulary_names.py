@@ -20,15 +20,14 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from harness.directories import data_path, vocabularies_directory
+from harness.directories import data_path, read_toml, vocabularies_directory
 from harness.errors import InputError, UsageError, nearest
-from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.inputs.vocabulary_hostile import NAME as HOSTILE
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
@@ -105,17 +104,12 @@ class NamedVocabulary:
 
 def catalogue() -> dict[str, NamedVocabulary]:
     """The vocabularies that packages carry, by name."""
-    file = data_path("vocabularies.toml")
-    return by_id(read_tables(file, "vocabulary")["vocabulary"], _read, "vocabulary", file)
+    return {table["id"]: _read(table) for table in read_toml("vocabularies.toml")["vocabulary"]}
 
 
-def _read(table: Any, where: str) -> NamedVocabulary:
-    try:
-        special = {int(token): name for token, name in table.pop("special", {}).items()}
-        return NamedVocabulary(**{**table, "eos": tuple(table["eos"]), "special": special})
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        known = ", ".join(one.name for one in fields(NamedVocabulary))
-        raise InputError(f"{where} is not of the keys {known}: {error}") from error
+def _read(table: dict[str, Any]) -> NamedVocabulary:
+    special = {int(token): name for token, name in table.pop("special", {}).items()}
+    return NamedVocabulary(**{**table, "eos": tuple(table["eos"]), "special": special})
 
 
 def vocabulary_names() -> list[str]:

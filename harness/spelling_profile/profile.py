@@ -10,11 +10,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from harness.classification.departures import Departure
-from harness.directories import data_path
+from harness.directories import read_toml
 from harness.engines.presets import servers
 from harness.engines.specs import read_spec
-from harness.errors import InputError
-from harness.inputs.toml_tables import by_id, read_tables
 
 WHITE_SPACE: Final = "white space"
 """The group whose rows are about the layout."""
@@ -57,16 +55,8 @@ def _layouts(text: str) -> tuple[str, ...]:
 
 
 def load_battery() -> tuple[Spelling, ...]:
-    """All rows, in the order of tables; an InputError where the file is not as it must be."""
-    file = data_path("spellings.toml")
-    return tuple(by_id(read_tables(file, "row")["row"], _spelling, "row", file).values())
-
-
-def _spelling(table: Any, where: str) -> Spelling:
-    try:
-        return Spelling(**table)
-    except TypeError as error:
-        raise InputError(f"{where}: {error}") from error
+    """All rows, in the order of tables."""
+    return tuple(Spelling(**table) for table in read_toml("spellings.toml")["row"])
 
 
 class AnswerKind(StrEnum):

@@ -14,17 +14,10 @@ from adapters.maskforge import MaskforgeEngine
 from adapters.oc_earley import OCEarleyEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import XGrammarEngine
-from harness.classification.departures import (
-    ANY,
-    ENGINES,
-    NO_SOURCE,
-    SOURCE_KINDS,
-    load_catalogue,
-    read_behaviours,
-)
-from harness.errors import InputError
+from harness.classification.departures import ANY, ENGINES, load_catalogue
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import Refused, complete_options
+from tests.classification.test_catalogue_files import NO_SOURCE, SOURCE_KINDS
 
 CATALOGUE = load_catalogue()
 BEHAVIOURS = CATALOGUE.behaviours
@@ -91,19 +84,3 @@ def test_the_installed_engines_behave_as_the_list_says(one, kind):
     has = takes(engine, one.schema, one.text) is (not one.valid)
     by = [BEHAVIOURS[id_] for id_ in (one.id, one.part_of) if id_]
     assert has == any(declaring(each.id, name) or name in each.bug for each in by)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"about": ""}, "about"),
-        ({"abuot": "x"}, "abuot"),
-        ({"bug": {"xgrammar": "hearsay"}}, "xgrammar: 'hearsay' is not one of"),
-        ({"bug": {"nobody": "nothing_found"}}, "'nobody' is not one of"),
-    ],
-)
-def test_a_bad_behaviour_is_refused(change, message):
-    good = {"id": "x", "about": "It does.", "bug": {"xgrammar": "nothing_found"}}
-    assert read_behaviours([good], "here")["x"].bug == {"xgrammar": "nothing_found"}
-    with pytest.raises(InputError, match=message):
-        read_behaviours([{**good, **change}], "here")

@@ -2,23 +2,22 @@
 
 import json
 import pickle
-import re
 from dataclasses import replace
 
 import pytest
 
 from harness.analysis.compile_reasons import schemas_by_backend
-from harness.classification.departures import ANY, PLACES, classify, load_catalogue
+from harness.classification.departures import ANY, classify, load_catalogue
 from harness.comparison.verdict_record import piece_at
-from harness.errors import InputError, UsageError
+from harness.errors import UsageError
 from harness.explain.attribution import Attribution
 from harness.inputs.vocabulary import byte_vocabulary
-from harness.jsontext.lexer import START, Mode, State, advance, place_of
+from harness.jsontext.lexer import START, advance, place_of
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
 from harness.spelling_profile.profile import load_battery
 from tests.books import blank
-from tests.departure_examples import A_B, CLOSED, EXAMPLES, OUTLINES, XGRAMMAR, accepted, rejected
+from tests.departure_examples import A_B, CLOSED, EXAMPLES, OUTLINES, XGRAMMAR, rejected
 
 CATALOGUE = load_catalogue()
 
@@ -271,133 +270,6 @@ def test_another_vocabulary_is_refused(stored):
     run = stored(EXAMPLES["outlines-control-characters"].fits, "outlines-core", "0.2.14", OUTLINES)
     with pytest.raises(UsageError, match="vocabulary is not the one"):
         classify(CATALOGUE, run, "walk", byte_vocabulary([b"other"]))
-
-
-GOOD = """
-[[departure]]
-id = "some-thing"
-behaviour = "control-characters"
-class = "departure"
-engine = "xgrammar"
-versions = ">=1"
-from = "RFC 1"
-source_kind = "documentation"
-source = "https://example.org/page"
-says = "It does."
-[[departure.when]]
-kind = ["false_rejection"]
-token = ['a+']
-"""
-
-
-def catalogue_of(tmp_path, text):
-    file = tmp_path / "departures.toml"
-    file.write_text(text, "utf-8")
-    load_catalogue.cache_clear()
-    return load_catalogue(file)
-
-
-def test_a_catalogue_of_ones_own(tmp_path, stored):
-    mine = catalogue_of(tmp_path, GOOD)
-    run = stored([rejected('"', b"aa"), rejected('"', b"ab")], "xgrammar", "1.2", {})
-    assert found(classify(mine, run)) == [("departure", "some-thing"), ("bug", "")]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('source = "https://example.org/page"', "", "'source' is a required property"),
-        ("https://example.org/page", "the maintainers said so", "$.source"),
-        ('class = "departure"', 'class = "bug"', "'bug' is not one of"),
-        ('versions = ">=1"', 'versions = "new"', "bad versions"),
-        ('id = "some-thing"', 'id = "Some thing"', "$.id"),
-        ('engine = "xgrammar"', 'engine = "xgrammar"\nmotor = 1', "'motor' was unexpected"),
-        ('engine = "xgrammar"', 'engine = "x"\noptions = [{}]', "$.options[0]"),
-        ("token = ['a+']", "", "$.when[0]"),
-        ("token = ['a+']", "tokens = ['a']", "'tokens' was unexpected"),
-        ("token = ['a+']", "token = ['(']", "is no regular expression"),
-        ("token = ['a+']", 'category = ["words"]', "'words' is not one of"),
-        ('"departure"', '"warned"', "is warned without the engine's warning"),
-        ('"documentation"', '"warning"', "declared by one"),
-        ('"documentation"', '"specification"', "of one engine by the specification"),
-        ('engine = "xgrammar"', 'engine = "*"', "or of all by another"),
-        ('"control-characters"', '"control"', "did you mean 'control-characters'"),
-        ('"control-characters"', '"solidus-escape"', "has rules about spellings"),
-        (
-            "[[departure.when]]\nkind = [\"false_rejection\"]\ntoken = ['a+']",
-            "",
-            "none about values",
-        ),
-        ("[[departure]]", "x = 1\n[[departure]]", "consists of tables"),
-        ("[[departure]]", "[[departure", "is not TOML"),
-    ],
-)
-def test_a_bad_entry_is_refused(old, new, message, tmp_path):
-    assert old in GOOD
-    with pytest.raises(InputError, match=re.escape(message)):
-        catalogue_of(tmp_path, GOOD.replace(old, new, 1))
-
-
-WARNED = (
-    GOOD.replace('class = "departure"', 'class = "warned"')
-    .replace('"documentation"', '"warning"')
-    .replace("token = ['a+']", 'keyword = ["allOf"]\nwarning = ["xgrammar-all-of"]')
-)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('warning = ["xgrammar-all-of"]', "", "does not name the warning"),
-        ('"xgrammar-all-of"', '"xgrammar-allof"', "did you mean 'xgrammar-all-of'"),
-        ('"xgrammar-all-of"', '"llguidance-one-of"', "'llguidance-one-of' is not about"),
-        ('keyword = ["allOf"]', "", "'xgrammar-all-of' is not about"),
-        ('["allOf"]', '["allOf", "anyOf"]', "excuses 'anyOf', which 'xgrammar-all-of'"),
-        ('keyword = ["allOf"]', 'only_through = ["reference"]', "excuses '$ref'"),
-        ('"xgrammar-all-of"', '"xgrammar-threads"', "excuses 'allOf'"),
-    ],
-)
-def test_a_warning_excuses_only_what_it_is_about(old, new, message, tmp_path):
-    assert len(catalogue_of(tmp_path, WARNED).departures) == 1
-    with pytest.raises(InputError, match=re.escape(message)):
-        catalogue_of(tmp_path, WARNED.replace(old, new, 1))
-
-
-def test_behaviours_and_warnings_of_ones_own(tmp_path, stored):
-    own = """
-[[behaviour]]
-id = "mine"
-about = "It warns of itself."
-[[warning]]
-id = "mine"
-engine = "my-engine"
-keyword = ["not"]
-text = "no {keyword} here"
-prints = "no not here"
-source = "https://example.org/code"
-silent = "an engine of one's own"
-"""
-    text = WARNED.replace('"control-characters"', '"mine"').replace('"xgrammar"', '"my-engine"')
-    text = text.replace('"allOf"', '"not"').replace('"xgrammar-all-of"', '"mine"')
-    mine = catalogue_of(tmp_path, text.replace("false_rejection", "false_acceptance") + own)
-    warned = accepted("not", {"not": {}}, output="no not here\n")
-    run = stored([warned, replace(warned, output="no if here\n")], "my-engine", "1.2", {})
-    assert found(classify(mine, run)) == [("warned", "some-thing"), ("bug", "")]
-
-
-def test_an_id_is_used_once(tmp_path):
-    with pytest.raises(InputError, match="two of the id 'some-thing'"):
-        catalogue_of(tmp_path, GOOD + GOOD)
-
-
-def test_a_catalogue_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        load_catalogue(tmp_path / "none.toml")
-
-
-def test_rules_know_the_words_of_the_tables():
-    states = [State(b"{", mode, part) for mode in Mode for part in (b"", b"\\")]
-    assert {place_of(one, at_end=end) for one in states for end in (False, True)} == set(PLACES)
 
 
 def test_departures_are_those_of_the_backend_that_took_the_schema(stored):

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.classification.departures import ENGINES, load_catalogue, load_warnings, read_warnings
+from harness.classification.departures import ENGINES, load_catalogue, load_warnings
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import parse_specs
-from harness.errors import InputError
 from harness.inputs.vocabulary import byte_vocabulary
 
 WARNINGS = load_warnings()
@@ -105,32 +104,3 @@ def test_the_listed_texts_are_those_of_the_installed_version(name):
             size = 4 if len(parts) > 6 else 2
             pieces = {" ".join(parts[at : at + size]) for at in range(len(parts) - size + 1)}
             assert any(piece.encode() in data for piece in pieces), one.id
-
-
-GOOD = {
-    "id": "x",
-    "engine": "xgrammar",
-    "keyword": ["not"],
-    "text": "no {keyword}",
-    "prints": "no not",
-    "source": "https://example.org/code",
-    "silent": "never",
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"text": "("}, "is no regular expression"),
-        ({"prints": ""}, "prints"),
-        ({"keyword": "not"}, "\\$.keyword: 'not'"),
-        ({"schema": "{}"}, "is valid under each of"),
-        ({"shcema": "{}"}, "shcema"),
-    ],
-)
-def test_a_bad_warning_is_refused(change, message):
-    assert read_warnings([GOOD], "here")["x"].keyword == ["not"]
-    with pytest.raises(InputError, match=message):
-        read_warnings([{**GOOD, **change}], "here")
-    with pytest.raises(InputError, match="two of the id 'x'"):
-        read_warnings([GOOD, GOOD], "here")

@@ -1,12 +1,7 @@
 """The page about departures shows the catalogue as it is: behaviours by engine, kinds, warnings."""
 
-from harness.classification.departures import (
-    ANY,
-    ENGINES,
-    NO_SOURCE,
-    SOURCE_KINDS,
-    load_catalogue,
-)
+from harness.classification.departures import ANY, ENGINES, load_catalogue
+from tests.classification.test_catalogue_files import NO_SOURCE, SOURCE_KINDS
 from tests.command import ROOT
 
 PAGE = (ROOT / "docs" / "departures.md").read_text("utf-8")
