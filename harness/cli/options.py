@@ -21,14 +21,6 @@ from harness.options import HEADINGS, LIMITS, OPTION, FieldOption
 
 T = TypeVar("T")
 
-RENAMED: Final = {
-    "--panel": "--on-dropout continue|stop",
-    "--made": "--generated",
-    "--bugs": "--shrink-budget",
-    "--seconds": "--shrink-budget",
-}
-"""Names that options had, with those that they have."""
-
 RUN: Final = click.Path(path_type=Path)
 
 
@@ -79,7 +71,7 @@ class CommandOption(click.Option):
 
 
 class Command(click.Command):
-    """Shows options under headings in its help, and refuses old names of options with the new."""
+    """Shows options under headings in its help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows: dict[str, list[tuple[str, str]]] = {one: [] for one in HEADINGS}
@@ -92,17 +84,8 @@ class Command(click.Command):
                 with formatter.section(heading or "Options"):
                     formatter.write_dl(some)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            new = RENAMED.get(error.option_name)
-            if new is None or not any(new.split()[0] in param.opts for param in self.params):
-                raise
-            raise UsageError(f"{error.option_name} is now {new}") from None
 
-
-def command(*requests: type, name: str | None = None) -> Callable[..., click.Command]:
+def command(*requests: type) -> Callable[..., click.Command]:
     """A command that is given a request of each of these types, made of its options.
 
     Its other parameters are those of the decorators below.
@@ -116,7 +99,7 @@ def command(*requests: type, name: str | None = None) -> Callable[..., click.Com
 
         every = [option for kind in requests for option in options(kind)]
         settings = {option.name: option for option in every}
-        inner = click.command(name, cls=Command)(run)
+        inner = click.command(cls=Command)(run)
         own_options = sorted(settings.values(), key=lambda one: HEADINGS.index(one.heading))
         inner.params += own_options
         return inner

@@ -228,16 +228,20 @@ def type_of(value: Any) -> str:
 
 def fragments() -> Iterator[Fragment]:
     draft = LATEST
-    for line in _FRAGMENTS.replace("\n  ", " ").strip().splitlines():
-        if line.startswith("# "):
-            draft = line[2:]
+    text = re.sub("<[a-z]+>", lambda short: _SHORT[short[0]], _FRAGMENTS)
+    for name, *parts in _lines(text):
+        if not parts:
+            draft = name.removeprefix("# ")
             continue
-        name, *parts = re.sub("<[a-z]+>", lambda short: _SHORT[short[0]], line).split(" | ")
         columns = [tuple(_values(part)) for part in parts]
         if keyword_of(name) == "format":
             columns.insert(0, ({"type": "string", "format": name.partition("=")[2]},))
         (schema,), valid, invalid, (definitions,) = [*columns, ({},)][:4]
         yield Fragment(name, schema, valid, invalid, definitions, draft)
+
+
+def _lines(text: str) -> list[list[str]]:
+    return [line.split(" | ") for line in text.replace("\n  ", " ").strip().splitlines()]
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -254,17 +258,13 @@ class SchemaPlace:
 
     In them stand for texts in angle brackets the fragment (`<it>`), the fragment without its type
     (`<untyped>`), what `type` must say to allow all of its values (`<type>`), a type that none of
-    them has (`<other>`), its own type (`<own>`) and the key of definitions (`<defs>`). One that
-    `inverts` allows what the fragment forbids; `own_type`: only fragments with a type of their own.
+    them has (`<other>`), its own type (`<own>`) and the key of definitions (`<defs>`).
     """
 
     name: str
     about: str
     schema: str
     value: str = "<it>"
-    since: str = "draft-04"
-    inverts: bool = False
-    own_type: bool = False
 
     def build(self, fragment: Fragment) -> dict[str, Any] | None:
         """The schema, without the fragment's definitions; None where it cannot stand there.
@@ -272,9 +272,10 @@ class SchemaPlace:
         ``"...": "<it>"`` beside other keywords puts the fragment's own there.
         """
         drafts = list(DRAFTS)
-        if drafts.index(self.since) > drafts.index(fragment.draft):
+        since = _SINCE.get(self.name, drafts[0])
+        if drafts.index(since) > drafts.index(fragment.draft):
             return None
-        if self.own_type and not fragment.has_own_type:
+        if self.name in ("untyped", "type-apart") and not fragment.has_own_type:
             return None
         types = fragment.types[0] if len(fragment.types) == 1 else fragment.types
         own = fragment.untyped if fragment.has_own_type else {**fragment.schema}
@@ -298,90 +299,45 @@ def _other(fragment: Fragment) -> str:
     return next(free, "object")
 
 
-PLACES: Final = (
-    SchemaPlace("root", "the whole schema", '{"...": "<it>"}'),
-    SchemaPlace(
-        "untyped",
-        "the whole schema, without `type` beside it",
-        '{"...": "<untyped>"}',
-        own_type=True,
-    ),
-    SchemaPlace(
-        "property",
-        "a property that may be missing",
-        '{"type": "object", "properties": {"a": "<it>"}}',
-        '{"a": <it>}',
-    ),
-    SchemaPlace(
-        "required-property",
-        "a required property of a closed object",
-        '{"type": "object", "properties": {"a": "<it>"}, "required": ["a"],'
-        ' "additionalProperties": false}',
-        '{"a": <it>}',
-    ),
-    SchemaPlace(
-        "additional-property",
-        "`additionalProperties`",
-        '{"type": "object", "additionalProperties": "<it>"}',
-        '{"x": <it>}',
-    ),
-    SchemaPlace(
-        "pattern-property",
-        "`patternProperties`",
-        '{"type": "object", "patternProperties": {"^x": "<it>"}, "additionalProperties": false}',
-        '{"x": <it>}',
-    ),
-    SchemaPlace("item", "`items`", '{"type": "array", "items": "<it>"}', "[<it>]"),
-    SchemaPlace(
-        "prefix-item",
-        "`prefixItems`",
-        '{"type": "array", "prefixItems": ["<it>"], "items": false}',
-        "[<it>]",
-        since=LATEST,
-    ),
-    SchemaPlace("all-of", "inside `allOf`", '{"allOf": ["<it>"]}'),
-    SchemaPlace(
-        "type-apart",
-        "inside `allOf`, `type` beside that",
-        '{"type": "<own>", "allOf": ["<untyped>"]}',
-        own_type=True,
-    ),
-    SchemaPlace(
-        "any-of", "inside `anyOf`, beside another type", '{"anyOf": ["<it>", {"type": "<other>"}]}'
-    ),
-    SchemaPlace(
-        "beside-any-of",
-        "beside `anyOf`",
-        '{"...": "<it>", "anyOf": [{"type": "<type>"}, {"type": "<other>"}]}',
-    ),
-    SchemaPlace(
-        "one-of", "inside `oneOf`, beside another type", '{"oneOf": ["<it>", {"type": "<other>"}]}'
-    ),
-    SchemaPlace("not", "inside `not`", '{"type": "<type>", "not": "<untyped>"}', inverts=True),
-    SchemaPlace(
-        "then", "inside `then`", '{"if": {"type": "<type>"}, "then": "<it>"}', since="draft-07"
-    ),
-    SchemaPlace("behind-ref", "behind `$ref`", '{"$ref": "#/<defs>/it", "<defs>": {"it": "<it>"}}'),
-    SchemaPlace(
-        "beside-ref",
-        "beside `$ref`",
-        '{"...": "<it>", "$ref": "#/$defs/any", "$defs": {"any": {"type": "<type>"}}}',
-        since="2019-09",
-    ),
-    SchemaPlace(
-        "nested",
-        "a property of objects in an array in an object",
-        '{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object",'
-        ' "properties": {"b": "<it>"}, "required": ["b"]}}}, "required": ["a"]}',
-        '{"a": [{"b": <it>}]}',
-    ),
-    SchemaPlace(
-        "recursive",
-        "a property of an object that holds objects like itself",
-        '{"type": "object", "properties": {"v": "<it>", "next": {"$ref": "#"}}}',
-        '{"next": {"v": <it>}}',
-    ),
-)
+_PLACES: Final = r"""
+root | the whole schema | {"...": "<it>"}
+untyped | the whole schema, without `type` beside it | {"...": "<untyped>"}
+property | a property that may be missing | {"type": "object", "properties": {"a": "<it>"}}
+  | {"a": <it>}
+required-property | a required property of a closed object
+  | {"type": "object", "properties": {"a": "<it>"}, "required": ["a"],
+    "additionalProperties": false}
+  | {"a": <it>}
+additional-property | `additionalProperties`
+  | {"type": "object", "additionalProperties": "<it>"} | {"x": <it>}
+pattern-property | `patternProperties`
+  | {"type": "object", "patternProperties": {"^x": "<it>"}, "additionalProperties": false}
+  | {"x": <it>}
+item | `items` | {"type": "array", "items": "<it>"} | [<it>]
+prefix-item | `prefixItems` | {"type": "array", "prefixItems": ["<it>"], "items": false} | [<it>]
+all-of | inside `allOf` | {"allOf": ["<it>"]}
+type-apart | inside `allOf`, `type` beside that | {"type": "<own>", "allOf": ["<untyped>"]}
+any-of | inside `anyOf`, beside another type | {"anyOf": ["<it>", {"type": "<other>"}]}
+beside-any-of | beside `anyOf`
+  | {"...": "<it>", "anyOf": [{"type": "<type>"}, {"type": "<other>"}]}
+one-of | inside `oneOf`, beside another type | {"oneOf": ["<it>", {"type": "<other>"}]}
+not | inside `not` | {"type": "<type>", "not": "<untyped>"}
+then | inside `then` | {"if": {"type": "<type>"}, "then": "<it>"}
+behind-ref | behind `$ref` | {"$ref": "#/<defs>/it", "<defs>": {"it": "<it>"}}
+beside-ref | beside `$ref`
+  | {"...": "<it>", "$ref": "#/$defs/any", "$defs": {"any": {"type": "<type>"}}}
+nested | a property of objects in an array in an object
+  | {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object",
+    "properties": {"b": "<it>"}, "required": ["b"]}}}, "required": ["a"]}
+  | {"a": [{"b": <it>}]}
+recursive | a property of an object that holds objects like itself
+  | {"type": "object", "properties": {"v": "<it>", "next": {"$ref": "#"}}}
+  | {"next": {"v": <it>}}
+"""
+"""Lines as of `_FRAGMENTS`: the name, what it is, the schema, and a value of it."""
+_SINCE: Final = {"prefix-item": LATEST, "then": "draft-07", "beside-ref": "2019-09"}
+"""The first draft of a place, where that is not the first of all."""
+PLACES: Final = tuple(SchemaPlace(*parts) for parts in _lines(_PLACES))
 """All places, in the order of tables."""
 
 _OF_FORMATS: Final = (
@@ -412,7 +368,7 @@ def _case(fragment: Fragment, place: SchemaPlace, schema: dict[str, Any]) -> Cas
     if fragment.draft != LATEST:
         schema = {"$schema": DRAFTS[fragment.draft], **schema}
     kinds = (fragment.valid, fragment.invalid)
-    valid, invalid = reversed(kinds) if place.inverts else kinds
+    valid, invalid = reversed(kinds) if place.name == "not" else kinds
     id_, about = f"{PREFIX}/{fragment.name}/{place.name}", f"{fragment.name}: {place.about}"
     right, wrong = (instances(map(place.wrap, values)) for values in (valid, invalid))
     text = json.dumps(schema, ensure_ascii=False)

@@ -58,12 +58,6 @@ class Generation:
     unconstrained: bool = option(
         True, "Have the model answer without a mask, too.", "--unconstrained/--no-unconstrained"
     )
-    together: bool = option(
-        True,
-        "Have all texts of an item go through the model together, or each by itself, which takes"
-        " longer and measures the time of one.",
-        "--together/--alone",
-    )
 
 
 class Generator:
@@ -99,8 +93,7 @@ class Generator:
             took = time.perf_counter_ns() - began
             for text in going:
                 text.cost.prompt = took
-            for some in [going] if self._how.together else [[text] for text in going]:
-                self._write(item, prompted, some)
+            self._write(item, prompted, going)
         return texts
 
     def _write(self, item: Item, prompted: Decoding, texts: Sequence[ModelAnswer]) -> None:

@@ -99,9 +99,6 @@ class TestWhatIsAskedFor:
             (["--vocabulary", "qwen"], "no vocabulary 'qwen' (did you mean 'qwen2.5'?"),
             (["--cases", "none.jsonl"], "cannot read none.jsonl: No such file"),
             (["--enginess", "x"], "No such option '--enginess'"),
-            (["--panel", "common"], "--panel is now --on-dropout continue|stop"),
-            (["--made", 3], "--made is now --generated"),
-            (["--bugs", 0], "--bugs is now --shrink-budget"),
             (["--config", "none.toml"], "none.toml cannot be read: "),
         ],
     )
@@ -115,7 +112,6 @@ class TestWhatIsAskedFor:
             (["tally"], "Missing argument 'RUN'"),
             (["tally", "none"], "none is no run: it has no run.json"),
             (["cases", "embedded", "--family", "ordr"], "did you mean 'order'?"),
-            (["bugs", "none", "--seconds", "5"], "--seconds is now --shrink-budget"),
         ],
     )
     def test_commands(self, refusal, arguments, message):

@@ -101,8 +101,6 @@ def test_the_prompt_is_computed_once_and_texts_go_on_together():
     model = ScriptedModel("[2]")
     answers(model, [Enumerator, Enumerator], item(FORBIDS_2))
     assert (model.prompts, model.steps) == (1, 3)
-    answers(model, [Enumerator], item(FORBIDS_2), together=False)
-    assert (model.prompts, model.steps) == (2, 3 + 2 * 3)
 
 
 def test_times_are_there_for_each_token():
