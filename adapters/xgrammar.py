@@ -78,9 +78,7 @@ class XGrammarEngine:
         "separators": SEPARATORS,
         "max_whitespace": Option(0, "the longest whitespace between tokens of JSON; 0: any length"),
         "special_tokens": Option(
-            "auto",
-            "text: special tokens are text, their names; auto: never",
-            ("auto", "text"),
+            "auto", "text: special tokens are text, their names; auto: never", ("auto", "text")
         ),
     }
     DISTRIBUTION = "xgrammar"

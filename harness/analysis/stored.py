@@ -29,6 +29,8 @@ their rows. Words are of one enumeration, so that millions of verdicts take litt
 from __future__ import annotations
 
 import functools
+import itertools
+import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -129,7 +131,9 @@ class StoredRun:
 
     @cached_property
     def _database(self) -> duckdb.DuckDBPyConnection:
-        database = duckdb.connect(":memory:", config={"preserve_insertion_order": False})
+        database, own = connected(), f"run{next(_NUMBERS)}"
+        database.execute(f"ATTACH ':memory:' AS {own}; USE {own}")
+        weakref.finalize(self, lambda: connected().execute(f"DETACH {own}"))
         tables = {
             "raw_cases": self._numbered("cases"),
             "raw_places": self._numbered("positions"),
@@ -200,6 +204,19 @@ class StoredRun:
             coalesce(v.shown_by, '')::shown_by AS shown_by, {words}, {rest}
             FROM raw_{evidence} v JOIN cases c ON c.name = v.case
             LEFT JOIN raw_engines e ON e.name = v.engine {joins}"""
+
+
+_NUMBERS = itertools.count()
+
+
+def connected() -> duckdb.DuckDBPyConnection:
+    """A connection to the one DuckDB of the process: to start one takes as long as small counts."""
+    return _duckdb().cursor()
+
+
+@functools.cache
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config={"preserve_insertion_order": False})
 
 
 @functools.lru_cache(maxsize=1)

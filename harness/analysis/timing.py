@@ -28,11 +28,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from harness.analysis.stored import connected
 from harness.runs.directory import RunDirectory
 
 UNIT = "us"
@@ -94,7 +94,7 @@ def timings(run: RunDirectory) -> dict[str, dict[str, Any]]:
 def distributions(run: RunDirectory) -> dict[str, dict[str, Distribution]]:
     """Each engine's times, by engine and measure; see `timings`."""
     engines = list(run.manifest["identity"]["engines"])
-    database = duckdb.connect(":memory:")
+    database = connected()
     columns = ["engine", "position", "mask_ns", "consume_ns"]
     database.register("raw_timings", run.table("timings", columns))
     database.register("raw_costs", run.table("costs", ["engine", "case", "stage", "seconds"]))

@@ -36,10 +36,7 @@ class ConformanceOutput:
         None, "Read what was run before into DIR, and start no engine.", exists=True, metavar="DIR"
     )
     kind: str = option(
-        "markdown",
-        "How the table is printed.",
-        "--format",
-        choices=("markdown", "csv", "json"),
+        "markdown", "How the table is printed.", "--format", choices=("markdown", "csv", "json")
     )
     gates: Path | None = option(
         None, "Score this gate list, not the table.", exists=True, metavar="FILE"

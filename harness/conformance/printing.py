@@ -8,13 +8,7 @@ from typing import Any, Final
 
 from harness.conformance.cells import PLACES
 from harness.conformance.gates import GateScore
-from harness.conformance.outcomes import (
-    ENFORCED,
-    REFUSED,
-    STATUSES,
-    CellOutcome,
-    ConformanceTable,
-)
+from harness.conformance.outcomes import ENFORCED, REFUSED, STATUSES, CellOutcome, ConformanceTable
 from harness.render import table as tables
 from harness.render.table import Table
 

@@ -23,14 +23,7 @@ from harness.engines import requests
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Done
 from harness.engines.text_probe import ProbedTexts, RefusedByte, probe
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import (
-    Engine,
-    FollowingMatcher,
-    Mask,
-    Matcher,
-    Refused,
-    follow_by_mask,
-)
+from harness.protocol import Engine, FollowingMatcher, Mask, Matcher, Refused, follow_by_mask
 from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire

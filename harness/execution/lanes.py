@@ -164,10 +164,7 @@ class Lane:
         return self.runners[0].panel
 
     def serve(
-        self,
-        run: RunDirectory,
-        take: Callable[[], Job | None],
-        done: Callable[[CaseDone], None],
+        self, run: RunDirectory, take: Callable[[], Job | None], done: Callable[[CaseDone], None]
     ) -> None:
         """Run cases until `take` gives None, which is asked when there is room.
 

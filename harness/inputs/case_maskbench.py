@@ -22,14 +22,7 @@ from typing import Any, Final
 from harness.directories import MASKBENCH, fetched_path
 from harness.errors import InputError, UsageError, nearest
 from harness.inputs.case_archives import Member, combined_sha256, content_sha256, members
-from harness.inputs.cases import (
-    Case,
-    CaseSource,
-    Instance,
-    ListedCases,
-    parsed_list,
-    schema_text,
-)
+from harness.inputs.cases import Case, CaseSource, Instance, ListedCases, parsed_list, schema_text
 from harness.jsontext import strict_json
 from harness.jsontext.spans import raw_members
 

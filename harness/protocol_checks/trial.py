@@ -379,11 +379,7 @@ class Thoroughness:
 
 
 def routes_of(
-    start: Matcher,
-    vocabulary: Vocabulary,
-    references: Sequence[bytes],
-    how: Thoroughness,
-    key: str,
+    start: Matcher, vocabulary: Vocabulary, references: Sequence[bytes], how: Thoroughness, key: str
 ) -> list[Tokens]:
     """The routes of a case: along each reference as far as it is allowed, then the samples.
 

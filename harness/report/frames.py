@@ -42,11 +42,7 @@ CLASSES = ("class", "departure")
 Where = Mapping[str, Any]
 
 
-def load_run(
-    path: str | os.PathLike[str],
-    *,
-    trust: bool = False,
-) -> Run:
+def load_run(path: str | os.PathLike[str], *, trust: bool = False) -> Run:
     """A run directory, finished or not, to be read as frames.
 
     With `trust` a vocabulary that is not the embedded one may be opened or fetched, which classes
@@ -70,11 +66,7 @@ class Run:
     that of the bits in `judged`, `accepters` and `rejecters`.
     """
 
-    def __init__(
-        self,
-        directory: RunDirectory,
-        rule: Classify = by_catalogue,
-    ) -> None:
+    def __init__(self, directory: RunDirectory, rule: Classify = by_catalogue) -> None:
         self.directory, self.path, self.manifest = directory, directory.path, directory.manifest
         self.engine_names: tuple[str, ...] = tuple(self.manifest["identity"]["engines"])
         self._rule = functools.cache(rule)

@@ -9,12 +9,7 @@ import numpy as np
 
 from harness.validators.format_rules import ANNOTATION
 from harness.validators.judge import SUSPECT, VERDICTS, Ruling
-from harness.validators.validate import (
-    Opinion,
-    TextOutcome,
-    UnjudgeableError,
-    Validators,
-)
+from harness.validators.validate import Opinion, TextOutcome, UnjudgeableError, Validators
 from harness.workers import wire
 
 
