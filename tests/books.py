@@ -1,11 +1,12 @@
 """Runs written by hand: the rows of cases as a test needs them, stored as a run stores them."""
 
+import functools
 import pickle
 from pathlib import Path
 
 import pyarrow as pa
 
-from harness.runs.directory import create_or_resume, open_run
+from harness.runs.directory import RunDirectory, create_or_resume, open_run
 from harness.runs.tables import SCHEMAS, VERDICT_TABLES, Rows
 
 ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}
@@ -79,10 +80,17 @@ class Book(Sheet):
         return self
 
 
-def store(path, *books, finish=True, engines=ENGINES, vocabulary=None, data="maskbench:some"):
-    """A run of these books at `path`, finished or not, as a reader finds it."""
+def store(
+    path, *books, finish=True, engines=ENGINES, vocabulary=None, data="maskbench:some", shared=False
+):
+    """A run of these books at `path`, finished or not, as a reader finds it.
+
+    One that is `shared` is, where another test read the same, that one, wherever it lies.
+    """
     identity = {"engines": engines, "vocabulary": vocabulary or {}, "data": {"name": data}}
     made = pickle.dumps((finish, identity, [book.rows for book in books]))
+    if shared and made in _SHARED:
+        return _SHARED[made]
     if made not in _MADE:
         run = create_or_resume(path, identity, {})
         if finish:  # all books are one case to the writer, which is quicker, the same to a reader
@@ -96,11 +104,13 @@ def store(path, *books, finish=True, engines=ENGINES, vocabulary=None, data="mas
     for file, content in _MADE[made].items():
         (path / file).parent.mkdir(parents=True, exist_ok=True)
         (path / file).write_bytes(content)
-    return open_run(path)
+    run = open_run(path)
+    return _SHARED.setdefault(made, run) if shared and finish else run
 
 
 _MADE: dict[bytes, dict[Path, bytes]] = {}
 """The files of runs that were stored before, by what is in them: many tests ask for the same."""
+_SHARED: dict[bytes, RunDirectory] = {}
 
 
 def joined(parts):
@@ -121,6 +131,13 @@ def all_bugs(run, evidence):
 
 def classes(by_detail):
     """Classes by the verdicts' `detail`, as (class, departure); bugs for the others."""
+    return _classes(tuple(by_detail.items()))
+
+
+@functools.cache
+def _classes(pairs):
+    """The same rule for the same classes, so that what is read by it is read once."""
+    by_detail = dict(pairs)
 
     def classify(run, evidence):
         details = run.table(VERDICT_TABLES[evidence], ["detail"])["detail"].to_pylist()

@@ -16,7 +16,7 @@ from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 
 # A slow machine must not fail a property. `make test-fast` looks at fewer examples of each.
 settings.register_profile("maskcourt", deadline=None, max_examples=15)
-settings.register_profile("fast", deadline=None, max_examples=12)
+settings.register_profile("fast", deadline=None, max_examples=6)
 settings.load_profile("maskcourt")
 
 
@@ -130,10 +130,10 @@ def call(
 
 @pytest.fixture
 def stored(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., object]:
-    """Stores books as a run, each time another, of the engines that the module names."""
+    """Stores books as a run of the engines that the module names; the same ones are read once."""
     from tests import books
 
     engines, made = getattr(request.module, "ENGINES", books.ENGINES), itertools.count()
     return lambda *some, **options: books.store(
-        tmp_path / f"run{next(made)}", *some, **{"engines": engines, **options}
+        tmp_path / f"run{next(made)}", *some, **{"engines": engines, "shared": True, **options}
     )

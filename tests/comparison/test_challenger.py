@@ -145,7 +145,6 @@ def errors(rows: Rows) -> list[dict[str, Any]]:
 
 
 class TestHonestEngines:
-    @settings(max_examples=25)
     @given(typed(), st.sampled_from([[Typist], [Typist, SecondTypist]]), st.sampled_from([None, 4]))
     def test_are_never_convicted(self, schema_and_value, engines, cap):
         one = case(*schema_and_value)
@@ -250,6 +249,7 @@ def named(rows: Rows) -> dict[str, Counter[str]]:
 
 
 class TestTakesNothingAway:
+    @settings(max_examples=settings.default.max_examples // 2)
     @given(trials(), st.sampled_from([None, 3]), st.sampled_from(["stop", "continue"]))
     def test_every_verdict_without_it_is_there_with_it(self, trial: Trial, cap, on_dropout):
         for resolver in RESOLVERS:

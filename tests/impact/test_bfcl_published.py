@@ -19,6 +19,7 @@ from tests.impact.accepted_calls import first_call, mutants
 if importlib.util.find_spec("bfcl_eval") is None:
     pytest.skip("needs bfcl-eval: pip install --no-deps bfcl-eval", allow_module_level=True)
 
+pytestmark = pytest.mark.thorough
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 REASONS = {
     "simple_function_checker:wrong_func_name": "wrong_name",

@@ -28,6 +28,7 @@ def _missing() -> str:
     return ""
 
 
+@pytest.mark.thorough
 def test_what_is_missing_is_one_line(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="does not exist"):
         open_model(str(tmp_path / "none.gguf"))

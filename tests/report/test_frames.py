@@ -109,7 +109,7 @@ class TestFrames:
     def test_of_no_run_or_a_damaged_one(self, stored, tmp_path):
         with pytest.raises(RunDirectoryError, match="is no run"):
             harness.load_run(tmp_path)
-        run = stored(book())
+        run = stored(book(), shared=False)
         (run.path / "verdicts.parquet").write_bytes(b"cut")
         with pytest.raises(RunDirectoryError, match="cut or altered"):
             harness.load_run(run.path).frame("verdicts", ["token"])

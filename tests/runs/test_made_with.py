@@ -141,7 +141,12 @@ class TestTrusted:
 
 @pytest.mark.parametrize("trust", [False, True])
 @pytest.mark.parametrize(
-    "command", [("replay", "RUN", "--all"), ("replay", "RUN", "0", "--show"), ("report", "RUN")]
+    "command",
+    [
+        ("replay", "RUN", "--all"),
+        pytest.param(("replay", "RUN", "0", "--show"), marks=pytest.mark.thorough),
+        pytest.param(("report", "RUN"), marks=pytest.mark.thorough),
+    ],
 )
 def test_every_command_that_needs_the_vocabulary_asks_first(forged, call, trust, command):
     """What a trusted run names is looked for, and here not found."""
@@ -156,8 +161,8 @@ def test_every_command_that_needs_the_vocabulary_asks_first(forged, call, trust,
 @pytest.mark.parametrize(
     "command",
     [
-        ("report", "RUN", "--format", "csv"),
-        ("tally", "RUN"),
+        pytest.param(("report", "RUN", "--format", "csv"), marks=pytest.mark.thorough),
+        pytest.param(("tally", "RUN"), marks=pytest.mark.thorough),
         ("tally", "RUN", "--by", "keyword"),
         ("query", "RUN", "SELECT class FROM verdicts"),
     ],
