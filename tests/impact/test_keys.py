@@ -4,8 +4,6 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.errors import InputError
 from harness.impact.keys import (
@@ -15,12 +13,10 @@ from harness.impact.keys import (
     boxed,
     last_number,
     load,
-    normalized_expression,
-    same_expression,
 )
 
 GSM8K = {"question": "How many?", "answer": "2 and 1 more.\n#### 1,003"}
-MATH = {"problem": "Solve.", "answer": r"\frac{1}{2}", "unique_id": "algebra/7"}
+NAMED = {**GSM8K, "id": "algebra/7"}
 
 
 @pytest.fixture
@@ -34,7 +30,7 @@ def task(tmp_path):
 
 
 def test_a_question_makes_four_items_of_one_group(task):
-    items = task(MATH).items()
+    items = task(NAMED).items()
     assert [one.id for one in items] == [f"algebra/7/{one.condition}" for one in items]
     assert [one.condition for one in items] == ["R00", "R01", "R10", "R11"]
     assert {one.group for one in items} == {"algebra/7"}
@@ -64,10 +60,7 @@ def test_the_schemas_differ_in_one_name_only(task):
         (GSM8K, "many", "no_answer"),
         (GSM8K, None, "no_answer"),
         (GSM8K, True, "no_answer"),
-        (MATH, "0.5", ""),
-        (MATH, r"so \boxed{1/2}", ""),
-        (MATH, r"\frac{1}{3}", "wrong_answer"),
-        ({"problem": "?", "solution": r"\boxed{0.50}"}, r"\frac12", ""),
+        (GSM8K, r"so \boxed{1003}, of 9", ""),
     ],
 )
 def test_the_answer_is_compared_with_the_reference(task, line, given, reason):
@@ -86,10 +79,10 @@ def test_what_is_no_object_with_an_answer_is_no_answer(task):
     ("lines", "message"),
     [
         ([], "has no question"),
-        ([GSM8K, MATH], ":2 has no text 'question'"),
-        ([MATH, MATH], ":2: the id 'algebra/7' is there twice"),
+        ([GSM8K, {"answer": "1"}], ":2 has no text 'question'"),
+        ([NAMED, NAMED], ":2: the id 'algebra/7' is there twice"),
         ([{"question": "?", "answer": "none"}], ":1: the answer has no number"),
-        ([{"problem": "?"}], ":1 has no text 'answer'"),
+        ([{"question": "?"}], ":1 has no text 'answer'"),
         ([1], ":1 is no object"),
     ],
 )
@@ -101,14 +94,6 @@ def test_a_file_that_is_not_of_the_kind_is_refused_with_its_line(task, lines, me
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
         load(tmp_path / "none.jsonl")
-
-
-PIECES = (
-    r"\frac \dfrac \sqrt \left \text { } { cm} ( ) [ ] \{ \} , . / - = x a 1 2 10 \$ \% ^\circ \in"
-)
-EXPRESSIONS = st.lists(st.sampled_from([*PIECES.split(), " ", r"\ ", r"\,"]), max_size=9).map(
-    "".join
-)
 
 
 @pytest.mark.parametrize(
@@ -137,62 +122,3 @@ def test_a_text_without_a_number_has_none():
 def test_the_last_box_that_closes_counts():
     assert boxed(r"first \boxed{1}, then \boxed{\frac{1}{2}}, and \boxed{3") == r"\frac{1}{2}"
     assert boxed("1") is None
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (r"\frac12", "0.5"),
-        (r"\dfrac{1}{2}", "1/2"),
-        (r"\frac{-1}{2}", r"-\frac{1}{2}"),
-        (r"2\frac{1}{2}", "2.5"),
-        (r"\left( 3, \frac{\pi}{2} \right)", r"(3,\frac{\pi}{2})"),
-        ("(0.5,1)", r"(\frac12, 1)"),
-        ("10,000", "10000"),
-        (r"\$32,348", "32348"),
-        (r"50\%", "50"),
-        ("x = 5", "5"),
-        (r"x \in [-2,7]", "[-2,7]"),
-        (r"5\text{ cm}^2", "5"),
-        (r"90^\circ", "90"),
-        (r"\text{Evelyn}", "Evelyn"),
-        ("1,-2", "-2, 1"),
-        (r"\{1,2\}", r"\{2,1\}"),
-        (r"11\sqrt2", r"11\sqrt{2}"),
-        ("6 - 5i", "6-5i"),
-    ],
-)
-def test_spelling_makes_no_difference(one, other):
-    assert same_expression(one, other)
-    assert same_expression(other, one)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("(1,2)", "(2,1)"),
-        ("[1,2)", "(1,2)"),
-        ("(1,2)", "1,2"),
-        ("1,2", "12"),
-        ("5", "-5"),
-        (r"\frac12", r"\frac13"),
-        ("2+3", "5"),
-        (r"\pi", "3.14"),
-        ("", "5"),
-    ],
-)
-def test_other_answers_are_wrong(one, other):
-    assert not same_expression(one, other)
-    assert not same_expression(other, one)
-
-
-@given(EXPRESSIONS)
-def test_to_normalize_again_changes_nothing(text):
-    once = normalized_expression(text)
-    assert normalized_expression(once) == once
-
-
-@given(EXPRESSIONS, EXPRESSIONS)
-def test_an_answer_is_the_same_as_itself_and_both_ways(one, other):
-    assert same_expression(one, one)
-    assert same_expression(one, other) == same_expression(other, one)
