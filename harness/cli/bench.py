@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from harness.cli.baseline import BaselineCheck
 from harness.cli.common import FailOn, Json
-from harness.cli.options import command, config_option
+from harness.cli.options import command
 from harness.cli.summary import ShrinkBudget, end_run
 from harness.errors import UsageError
 from harness.execution.request import BenchRequest, SweepRequest
 
 
 @command(BenchRequest, FailOn, Json, ShrinkBudget, BaselineCheck)
-@config_option
 def bench(
     request: BenchRequest,
     fail_on: FailOn,
@@ -27,7 +26,6 @@ def bench(
 
 
 @command(SweepRequest, FailOn, Json, ShrinkBudget)
-@config_option
 def sweep(request: SweepRequest, fail_on: FailOn, json: Json, budget: ShrinkBudget) -> None:
     """Run the comparison on a Ray cluster; same options, run directory and output as bench.
 

