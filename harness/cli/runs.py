@@ -109,9 +109,9 @@ class ReportOptions:
     )
     kind: str = option(
         "html",
-        "html: one page; csv, markdown: tables; png, svg: figures.",
+        "html: one page; csv, markdown: tables; svg: figures.",
         "--format",
-        choices=("html", "csv", "markdown", "png", "svg"),
+        choices=("html", "csv", "markdown", "svg"),
     )
     sample: int = option(SHOWN, "Verdicts that the page explains, some of every sort.", least=0)
     impact: Path | None = option(
@@ -140,8 +140,7 @@ def report(asked: ReportOptions, access: Trusting, json: Json, run: Path) -> Non
         if asked.kind in ("csv", "markdown"):
             written = write_tables(stored, asked.out or stored.path / "tables", asked.kind)
         else:
-            directory = asked.out or stored.path / "figures"
-            written = figures.draw(stored, directory, (asked.kind,))
+            written = figures.draw(stored, asked.out or stored.path / "figures")
         files = {str(file): file.stat().st_size for file in written}
     if json.as_json:
         print_json({"run": str(run), "format": asked.kind, "files": files})

@@ -32,25 +32,23 @@ class Answering:
         self,
         run: ImpactRun,
         items: Sequence[Item],
-        progress: Callable[[int, int], None] = lambda *_: None,
+        progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Answer the items of the run that are not there yet.
 
         An item of which an engine's line is missing is answered whole again: how many texts go
         through the model together may decide about the last bit of its logits. `progress` is given
-        how many items are there, and how many of them were answered now.
+        how many items are there.
         """
         there = {(answer.item, answer.engine) for answer in run.answers()}
-        answered = 0
         for number, item in enumerate(items):
-            progress(number, answered)
+            progress(number)
             missing = [name for name in self._generator.names if (item.id, name) not in there]
             if missing:
                 for answer in self.answers(item):
                     if answer.engine in missing:
                         run.append(answer)
-                answered += 1
-        progress(len(items), answered)
+        progress(len(items))
 
     def answers(self, item: Item) -> list[ModelAnswer]:
         answers = self._generator.generate(item)

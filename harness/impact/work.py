@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from rich.progress import TimeRemainingColumn
+
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import load_catalogue
 from harness.comparison.case_run import Rules
@@ -44,7 +46,8 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
     if not items:
         raise UsageError(f"task {request.task} has no items")
     with contextlib.ExitStack() as stack:
-        line = stack.enter_context(LiveLine("items", len(items), "loading the model"))
+        live = LiveLine("items", len(items), "loading the model", TimeRemainingColumn())
+        line = stack.enter_context(live)
         line.plain(f"{task.name}, items: {len(items)}; loading the model")
         model = open_model(request.model, request.device)
         file = str(stack.enter_context(saved_vocabulary(model.vocabulary)))
@@ -84,20 +87,13 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
     return run
 
 
-def _progress(items: int, line: LiveLine) -> Callable[[int, int], None]:
-    """Shows how many items are answered, and about how long the rest takes."""
-    began = time.monotonic()
+def _progress(items: int, line: LiveLine) -> Callable[[int], None]:
+    """Shows how many items are answered."""
 
-    def progress(done: int, answered: int) -> None:
-        took, left = time.monotonic() - began, ""
-        if answered and done < items:
-            seconds = took / answered * (items - done)
-            room = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
-            left = f"about {room} left"
-        line.update(done, left)
+    def progress(done: int) -> None:
+        line.update(done, "")
         if line.is_due() or done == items:
-            known = f"{done}/{items} items", f"{took:.0f} s", left
-            line.plain(", ".join(filter(None, known)))
+            line.plain(f"{done}/{items} items")
 
     return progress
 

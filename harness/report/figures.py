@@ -1,4 +1,4 @@
-"""Figures of a run for papers: PNG and SVG, the same bytes for the same numbers.
+"""Figures of a run for papers: SVG, the same bytes for the same numbers.
 
 Colour stands for a verdict, never for a bit of a mask; where lines must tell engines apart, their
 dashes differ too. The colours are those of Okabe and Ito (Color Universal Design, 2008), which
@@ -25,16 +25,13 @@ from harness.report.tables import SEPARATOR, Digest, digest, rows_where
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG, CLASSES, DEPARTURE, MAIN_KINDS, WALK, WARNED
 
-KINDS_OF_FILES = ("png", "svg")
 NAMES = ("headline_rates", "compile", "errors", "keywords", "agreement", "timings")
 """The figures, in the order in which they are drawn."""
 
 _WIDE = 6.3
 """Inches: the width of a column of text on A4."""
-_DOTS = 200
-"""Per inch, in PNG."""
-_DOTS_SMALL = 130
-"""Likewise, in pictures."""
+_DOTS = 130
+"""Per inch, in pictures."""
 _KEYWORDS = 18
 """Rows of the heat map at most."""
 
@@ -68,29 +65,21 @@ _STYLE = {
 }
 
 
-def draw(
-    run: RunDirectory,
-    directory: Path,
-    kinds: Sequence[str] = KINDS_OF_FILES,
-    rule: Classify = by_catalogue,
-) -> list[Path]:
-    """Draw the figures of a run, finished or not: for each of `NAMES` a file of each kind.
+def draw(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
+    """Draw the figures of a run, finished or not: a file for each of `NAMES`.
 
     Raises:
         UsageError: matplotlib is not installed.
     """
     require("matplotlib", "report", "figures")
     found, times = digest(run, rule), distributions(run)
-    # nothing of when and with what they were made
-    metadata = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
-    files = []
-    for name in NAMES:
-        figure = drawn(name, found, times)
-        for kind in kinds:
-            files.append(file := directory / f"{name}.{kind}")
-            with writing(directory), _styled():
-                directory.mkdir(parents=True, exist_ok=True)
-                figure.savefig(file, format=kind, dpi=_DOTS, metadata=metadata[kind])
+    without = {"Date": None, "Creator": None}  # nothing of when and with what they were made
+    files = [directory / f"{name}.svg" for name in NAMES]
+    for file in files:
+        figure = drawn(file.stem, found, times)
+        with writing(directory), _styled():
+            directory.mkdir(parents=True, exist_ok=True)
+            figure.savefig(file, metadata=without)
     return files
 
 
@@ -106,7 +95,7 @@ def picture(name: str, found: Digest, times: Distributions) -> bytes:
     image = require("PIL.Image", "report", "pictures")  # comes with matplotlib
     large, small = io.BytesIO(), io.BytesIO()
     with _styled():
-        figure.savefig(large, format="png", dpi=_DOTS_SMALL, metadata={"Software": None})
+        figure.savefig(large, format="png", dpi=_DOTS, metadata={"Software": None})
     image.open(large).convert("RGB").quantize(48).save(small, format="png", optimize=True)
     return small.getvalue()
 

@@ -109,20 +109,14 @@ class TestFigures:
         run = books.store(directory / "run", book(), engines=ENGINES, vocabulary={"size": 100})
         return run, figures.draw(run, directory / "out", rule=DECLARED)
 
-    def test_are_png_and_svg_with_nothing_of_the_machine_or_the_day(self, drawn):
+    def test_have_nothing_of_the_machine_or_the_day(self, drawn):
         run, files = drawn
-        assert [file.name for file in files] == [
-            f"{name}.{kind}" for name in figures.NAMES for kind in ("png", "svg")
-        ]
+        assert [file.name for file in files] == [f"{name}.svg" for name in figures.NAMES]
         for file in files:
             content = file.read_bytes()
             assert b"dc:date" not in content
-            assert b"tEXtSoftware" not in content
             assert str(run.path.parent).encode() not in content
-            if file.suffix == ".png":
-                assert content.startswith(b"\x89PNG")
-            else:
-                assert ET.parse(file).getroot().tag.endswith("svg")
+            assert ET.parse(file).getroot().tag.endswith("svg")
 
     def test_are_the_same_bytes_each_time_whatever_the_users_settings(self, drawn, tmp_path):
         import matplotlib as mpl
@@ -136,7 +130,7 @@ class TestFigures:
     @pytest.mark.parametrize("cases", [0, 1])
     def test_of_a_run_that_found_nothing(self, stored, tmp_path, cases):
         some = [Book("clean").position(0)] * cases
-        files = figures.draw(stored(*some), tmp_path / "out", ("svg",), all_bugs)
+        files = figures.draw(stored(*some), tmp_path / "out", all_bugs)
         assert len(files) == len(figures.NAMES)
 
     def test_show_cases_by_keyword(self, stored):
