@@ -31,11 +31,6 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RowNumbers, RunDirectory
 from harness.verdict_kinds import CLASSES, OPEN, SPELLING, WALK
 
-ENGINES: Final = tuple(
-    table["distribution"] for table in engine_tables().values() if "distribution" in table
-)
-"""The distributions in which every behaviour is looked for."""
-
 ANY: Final = "*"
 """Stands for every engine: of what the specification itself leaves to them."""
 
@@ -48,20 +43,17 @@ OptionValue = str | bool | int
 class Behaviour:
     """What engines do otherwise than the specifications; looked for in all engines.
 
-    `bug` has the engines that have it without a source that declares it, each with the reason. A
-    `text` shows it under `schema`: it is valid and refused, or invalid and let through. An engine
-    has it with its `options`, where it has not by default, or by a more general behaviour that it
-    is `part_of`. It may be about a `spelling` of values.
+    A `text` shows it under `schema`: it is valid and refused, or invalid and let through. An engine
+    may have it by a more general behaviour that it is `part_of`; it may be about a `spelling` of
+    values. Engines' tables say which have it undeclared, and with which options.
     """
 
     id: str
     about: str
     spelling: bool = False
-    bug: Mapping[str, str] = field(default_factory=dict)
     schema: str = ""
     text: str = ""
     valid: bool = True
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     part_of: str = ""
 
 
@@ -139,13 +131,8 @@ def load_catalogue() -> Catalogue:
 
 @cache
 def load_behaviours() -> Mapping[str, Behaviour]:
-    """The behaviours that come with maskcourt, by id; each engine's table says which it has."""
-    known = {table["id"]: table for table in read_toml("behaviours.toml")["behaviour"]}
-    for engine in engine_tables().values():
-        for here, there in (("undeclared", "bug"), ("options", "options")):
-            for behaviour, value in engine.get(here, {}).items():
-                known[behaviour].setdefault(there, {})[engine["distribution"]] = value
-    return {name: Behaviour(**table) for name, table in known.items()}
+    """The behaviours that come with maskcourt, by id."""
+    return {table["id"]: Behaviour(**table) for table in read_toml("behaviours.toml")["behaviour"]}
 
 
 @cache

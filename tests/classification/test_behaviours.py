@@ -14,10 +14,16 @@ from adapters.maskforge import MaskforgeEngine
 from adapters.oc_earley import OCEarleyEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import XGrammarEngine
-from harness.classification.departures import ANY, ENGINES, load_catalogue
+from harness.classification.departures import ANY, load_catalogue
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import Refused, complete_options
-from tests.classification.test_catalogue_files import NO_SOURCE, SOURCE_KINDS
+from tests.classification.test_catalogue_files import (
+    ENGINES,
+    NO_SOURCE,
+    SOURCE_KINDS,
+    TABLES,
+    undeclared,
+)
 
 CATALOGUE = load_catalogue()
 BEHAVIOURS = CATALOGUE.behaviours
@@ -38,13 +44,13 @@ def test_no_two_engines_are_classed_differently_by_the_same_kind_of_source():
     for one in CATALOGUE:
         classes[one.behaviour, one.source_kind].add(one.class_)
     for behaviour in BEHAVIOURS.values():
-        for reason in behaviour.bug.values():
+        for reason in undeclared(behaviour.id).values():
             classes[behaviour.id, reason].add("bug")
     assert [key for key, some in classes.items() if len(some) > 1] == []
 
 
 def test_what_is_held_not_to_be_declared_has_no_source_that_declares():
-    reasons = {reason for one in BEHAVIOURS.values() for reason in one.bug.values()}
+    reasons = {reason for one in BEHAVIOURS.values() for reason in undeclared(one.id).values()}
     assert reasons <= set(NO_SOURCE)
     assert not set(NO_SOURCE) & set(SOURCE_KINDS)
 
@@ -52,7 +58,7 @@ def test_what_is_held_not_to_be_declared_has_no_source_that_declares():
 def test_every_behaviour_is_declared_or_had():
     assert {one.behaviour for one in CATALOGUE} <= BEHAVIOURS.keys()
     for one in BEHAVIOURS.values():
-        assert one.bug or any(declaring(one.id, engine) for engine in ENGINES), one.id
+        assert undeclared(one.id) or any(declaring(one.id, engine) for engine in ENGINES), one.id
 
 
 def test_the_engines_are_those_of_the_catalogue():
@@ -80,7 +86,7 @@ def takes(engine, schema, text):
 @pytest.mark.parametrize("one", [one for one in BEHAVIOURS.values() if one.schema])
 def test_the_installed_engines_behave_as_the_list_says(one, kind):
     name = kind.DISTRIBUTION
-    engine = engine_with(kind, tuple(one.options.get(name, {}).items()))
+    engine = engine_with(kind, tuple(TABLES[name].get("options", {}).get(one.id, {}).items()))
     has = takes(engine, one.schema, one.text) is (not one.valid)
     by = [BEHAVIOURS[id_] for id_ in (one.id, one.part_of) if id_]
-    assert has == any(declaring(each.id, name) or name in each.bug for each in by)
+    assert has == any(declaring(each.id, name) or name in undeclared(each.id) for each in by)

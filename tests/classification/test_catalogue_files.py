@@ -4,9 +4,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from packaging.specifiers import SpecifierSet
 
-from harness.classification.departures import ANY, ENGINES, load_behaviours, load_warnings
+from harness.classification.departures import ANY, load_behaviours, load_warnings
 from harness.classification.verdict_rows import MULTIPLES
 from harness.directories import read_toml
+from harness.engines.specs import engine_tables
 from harness.explain.attribution import CATEGORIES
 from harness.jsontext.lexer import Mode, State, place_of
 from harness.verdict_kinds import DEPARTURE, ERRORS, TRAP, WARNED
@@ -18,6 +19,10 @@ SOURCE_KINDS = (
 """What declares a behaviour; ``docs/departures.md`` explains each."""
 NO_SOURCE = ("nothing_found", "expression", "own_tests", "own_documentation")
 """Why a behaviour is not declared; likewise."""
+
+TABLES = {one["distribution"]: one for one in engine_tables().values() if "distribution" in one}
+ENGINES = tuple(TABLES)
+"""The distributions in which every behaviour is looked for."""
 
 STATES = [State(b"{", mode, part) for mode in Mode for part in (b"", b"\\")]
 PLACES = {place_of(one, at_end=end) for one in STATES for end in (False, True)}
@@ -104,10 +109,17 @@ def test_warnings_say_when_they_are_printed_or_why_not():
         assert all((one.text, one.prints, one.source)), one.id
 
 
+def undeclared(behaviour):
+    """The engines that have a behaviour without a source that declares it: the reasons."""
+    some = {name: table.get("undeclared", {}).get(behaviour) for name, table in TABLES.items()}
+    return {name: reason for name, reason in some.items() if reason}
+
+
 def test_engines_have_behaviours_for_known_reasons():
-    for one in BEHAVIOURS.values():
-        assert one.bug.keys() <= {*ENGINES}
-        assert {*one.bug.values()} <= {*NO_SOURCE, *SOURCE_KINDS}
+    for table in TABLES.values():
+        known = table.get("undeclared", {})
+        assert {*known, *table.get("options", {})} <= BEHAVIOURS.keys()
+        assert {*known.values()} <= {*NO_SOURCE, *SOURCE_KINDS}
 
 
 @pytest.mark.parametrize("one", ENTRIES, ids=lambda one: one["id"])

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.classification.departures import ENGINES, load_catalogue, load_warnings
+from harness.classification.departures import load_catalogue, load_warnings
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import parse_specs
 from harness.inputs.vocabulary import byte_vocabulary
+from tests.classification.test_catalogue_files import ENGINES
 
 WARNINGS = load_warnings()
 SPECS = ["xgrammar", "llguidance[lenient=true]", "llama.cpp"]

@@ -1,7 +1,7 @@
 """The page about departures shows the catalogue as it is: behaviours by engine, kinds, warnings."""
 
-from harness.classification.departures import ANY, ENGINES, load_catalogue
-from tests.classification.test_catalogue_files import NO_SOURCE, SOURCE_KINDS
+from harness.classification.departures import ANY, load_catalogue
+from tests.classification.test_catalogue_files import ENGINES, NO_SOURCE, SOURCE_KINDS, undeclared
 from tests.command import ROOT
 
 PAGE = (ROOT / "docs" / "departures.md").read_text("utf-8")
@@ -10,7 +10,7 @@ CATALOGUE = load_catalogue()
 
 def cell(behaviour, engine):
     """What the table says of one behaviour in one engine."""
-    reason = behaviour.bug.get(engine)
+    reason = undeclared(behaviour.id).get(engine)
     parts = []
     for one in CATALOGUE:
         if one.behaviour == behaviour.id and one.engine in (engine, ANY):
