@@ -60,7 +60,9 @@ class TestLossAndLeak:
         share = summary(stored(*self.books()))["engines"]["c"]["loss"]["share"]
         assert share == {"value": 0, "low": 0, "high": 0.3, "interval": "rule_of_three"}
 
-    @pytest.mark.parametrize("class_", ["departure", "warned"])
+    @pytest.mark.parametrize(
+        "class_", ["departure", pytest.param("warned", marks=pytest.mark.thorough)]
+    )
     def test_what_is_declared_counts_and_is_named(self, stored, class_):
         """In one of the two schemas another leak is not declared."""
         rule = classes({"declared": (class_, "x")})
@@ -72,7 +74,13 @@ class TestLossAndLeak:
         run = stored(book.on_instance(0, "a", **LEAKED, shown_by="real"))
         assert [rate(run, "leak", name)[:3] for name in "abc"] == [(1, 1, 1), (0, 0, 0), (0, 0, 1)]
 
-    @pytest.mark.parametrize("data", ["embedded", "quick", "jsonl:mine"])
+    @pytest.mark.parametrize(
+        "data",
+        [
+            "embedded",
+            *(pytest.param(one, marks=pytest.mark.thorough) for one in ("quick", "jsonl:mine")),
+        ],
+    )
     def test_of_cases_that_are_no_sample_are_plain_fractions(self, stored, data):
         found = summary(stored(*self.books(), vocabulary={"size": 50}, data=data))
         assert not found["sampled"]

@@ -182,7 +182,7 @@ def test_every_entry_has_examples():
 
 
 @each()
-@pytest.mark.parametrize("evidence", ["walk", "instance"])
+@pytest.mark.parametrize("evidence", ["walk", pytest.param("instance", marks=pytest.mark.thorough)])
 def test_an_entry_fits_what_it_declares_and_not_what_is_nearly_that(one, evidence, stored):
     some, version = examples(one)
     only = replace(CATALOGUE, departures=(one,))

@@ -67,7 +67,9 @@ def test_an_interrupted_search_ends_with_the_summary(ended, capsys):
     assert "maskcourt bugs " in printed
 
 
-@pytest.mark.parametrize("options", [{"finish": False}, {"bugs": 0}])
+@pytest.mark.parametrize(
+    "options", [{"finish": False}, pytest.param({"bugs": 0}, marks=pytest.mark.thorough)]
+)
 def test_nothing_is_searched_where_the_run_is_not_finished_or_nobody_wants_it(ended, options):
     printed, problems, asked = ended(**options)
     assert (asked, problems) == ([], "")
@@ -90,7 +92,9 @@ def test_json_has_the_bugs_or_says_that_none_are_known(ended, monkeypatch):
     assert found["cases"] == 2
 
 
-@pytest.mark.parametrize("status", ["harness_error", "lane_died"])
+@pytest.mark.parametrize(
+    "status", ["harness_error", pytest.param("lane_died", marks=pytest.mark.thorough)]
+)
 def test_a_case_that_ends_in_an_error_of_the_harness_is_told_last_and_ends_with_1(
     tmp_path, capsys, status
 ):

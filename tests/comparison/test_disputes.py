@@ -208,7 +208,7 @@ class TestDrawing:
         assert len(after - sample) <= 1
         assert after <= sample | {more}
 
-    @pytest.mark.parametrize("always", [(), (0, 50, 99)])
+    @pytest.mark.parametrize("always", [pytest.param((), marks=pytest.mark.thorough), (0, 50, 99)])
     def test_every_other_token_has_the_same_chance(self, always):
         """4000 samples of 20 of 100 tokens: 800 expected, five standard deviations are 127."""
         counts = Counter(
@@ -219,6 +219,7 @@ class TestDrawing:
         assert all(counts[token] == 4000 for token in always)
         assert all(abs(counts[token] - expected) < 127 for token in others)
 
+    @pytest.mark.thorough
     def test_pairs_are_drawn_as_if_independently(self):
         """Neighbours, and tokens that differ in one bit, are not drawn together more often."""
         together = Counter()

@@ -2,6 +2,8 @@
 
 import string
 
+import pytest
+
 from harness.comparison import text_feeding
 from harness.comparison.resolvers import SLOW_TOKENS, slow_tokens
 from tests.inprocess import case, records, run_case
@@ -40,6 +42,7 @@ def test_fewer_tokens_are_tried_and_the_others_stay_open():
     assert slow.count("unresolved") == len(LETTERS) - SLOW_TOKENS
 
 
+@pytest.mark.thorough
 def test_along_a_long_reference_fewer_positions_are_tried():
     text = "0" * 60
     schema = {"const": text, "x-extra": [f'"{text[:at]}a"' for at in range(len(text))]}

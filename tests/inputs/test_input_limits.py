@@ -104,7 +104,7 @@ def test_schemas_instances_and_vocabularies(tmp_path):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (b"[" * 300_000 + b"]" * 300_000, "nested"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "nested"),
         (b"9" * 900_000, "out of range"),
         (b"1e" + b"9" * 900_000, "'valid' cannot be read"),

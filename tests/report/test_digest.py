@@ -12,6 +12,8 @@ from tests.books import A, B, Book, all_bugs, classes
 from tests.buglists import bug, bug_list
 from tests.report.test_terminal import ENGINES, LOSS, book
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def digest(tmp_path):

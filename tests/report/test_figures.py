@@ -17,6 +17,7 @@ from tests.books import Book, all_bugs, classes
 
 ENGINES = {name: {"version": "1.2"} for name in ("a", "b", "c")}
 DECLARED = classes({"declared": ("departure", "some-entry")})
+pytestmark = pytest.mark.thorough
 
 
 def book(name="case", family="family"):
@@ -99,7 +100,6 @@ class TestExports:
             write_tables(stored(book()), tmp_path / "file" / "out")
 
 
-@pytest.mark.thorough
 class TestFigures:
     @pytest.fixture(scope="class")
     @classmethod

@@ -79,6 +79,9 @@ class TestSummary:
         said = " ".join(printed[printed.index("In short") :].split())
         assert all(begin in said for begin in ("Refuses none", "Lets an", "Cannot write"))
 
+
+@pytest.mark.thorough
+class TestSummaryInDetail:
     def test_gives_each_rate_its_interval(self, stored):
         many = [book(f"case {number}") for number in range(3)]
         clean = [Book(f"clean {number}").position(0) for number in range(7)]
