@@ -244,6 +244,8 @@ def _key(case: ErrorCase, at: int) -> str:
 def _character(case: ErrorCase, at: int) -> str:
     byte = case.text[at : at + 1] if at >= 0 else b""
     sort = sort_of(byte)
+    if sort == "letter" and fault(case.text, at)[0].endswith("number"):
+        return "an exponent"
     if sort == "beyond ASCII" and case.text != case.text.decode("utf-8", "ignore").encode():
         return "ill-formed UTF-8"
     if byte < b" " and case.kind in ACCEPTANCES and byte and fault(case.text, at)[0] in _STRINGS:

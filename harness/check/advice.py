@@ -122,21 +122,24 @@ def remedies(
     trial: Trial,
     answers: Sequence[Answer],
     schemas: Mapping[str, str],
-    heed: Callable[[], None],
+    stops: Callable[[], bool],
 ) -> Iterator[str]:
     """What mends errors of an engine, or has it take a schema, in one sentence each.
 
     Nothing is looked for where no value is at stake. What mends the worst error comes first, and
     keywords are left out only for what is forbidden and not mended otherwise. The `trial` is of the
-    engine; `heed` is called again and again, and may raise.
+    engine; once it `stops` nothing more is tried.
     """
-    found = ((one, schemas[a.schema]) for a in answers for one in a.errors if not one.is_spelling)
     problems: dict[str, list[ErrorCase]] = {}
-    for error, schema in sorted(found, key=lambda pair: pair[0].order)[:_MOST]:
-        problems.setdefault(error.in_short, []).extend(_cases(spec, trial, error, schema))
+    for answer in answers:
+        about = f" with {answer.schema}" if len(answers) > 1 else ""
+        costly = sorted((e for e in answer.errors if not e.is_spelling), key=lambda one: one.order)
+        for error in costly[:_MOST]:
+            cases = _cases(spec, trial, error, schemas[answer.schema])
+            problems.setdefault(f"{error.in_short}{about}", []).extend(cases)
     problems = {name: cases for name, cases in problems.items() if cases}
     texts = [schemas[one.schema] for one in answers if one.status == "refuses"][:_MOST]
-    tries = _Tries(trial, problems, texts, heed)
+    tries = _Tries(trial, problems, texts, stops)
     if problems or texts:
         tries.say_otherwise(spec)
     for name in problems:
@@ -157,12 +160,13 @@ class _Tries:
     trial: Trial
     problems: Mapping[str, Sequence[ErrorCase]]
     texts: Sequence[str]
-    heed: Callable[[], None]
+    stops: Callable[[], bool]
     mended: dict[str, list[str]] = field(default_factory=dict)
 
     def attempt(self, what: str, change: Callable[[Any], Any], names: Iterable[str]) -> None:
         """Try a change of schemas."""
-        self.heed()
+        if self.stops():
+            return
         helped = [one for one in names if _is_mended(self.trial, self.problems[one], change)]
         changed = (change(parse(text)) for text in self.texts)
         if any(new is not None and self.trial.compiles(compact(new)) for new in changed):
@@ -199,6 +203,8 @@ class _Tries:
                 yield f"{what}: mends {', '.join(told)}"
             if "" in self.mended[what]:
                 yield f"{what}: it takes the schema then"
+        if self.stops():
+            yield "other remedies were not tried for want of time (--shrink-budget)"
 
 
 def _cases(

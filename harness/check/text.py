@@ -40,6 +40,7 @@ _LEAD: Final = (
     "jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No "
     "error found is no proof that there is none."
 )
+_NO_VALUE: Final = "no value lost or let through"
 _ALL: Final = "--report FILE writes a page with all errors, --json prints them"
 
 
@@ -53,7 +54,7 @@ def headline(answer: Answer) -> str:
         case "errs":
             told = (IN_WORDS[effect] for effect in by_effect(answer) if effect not in SPELLINGS)
             return f"{answer.name} {' and '.join(told)}"
-    return f"{answer.name}: no {'value lost or let through' if answer.errors else 'error found'}"
+    return f"{answer.name}: {_NO_VALUE if answer.errors else 'no error found'}"
 
 
 def by_effect(answer: Answer) -> dict[str, list[ProvenError]]:
@@ -161,11 +162,14 @@ def advice_on(answers: Answers) -> list[str]:
 
 def _standing(answer: Answer) -> str:
     """Why an engine is ranked where it is, in brackets after its name."""
-    level, everyday, _ = answer.standing
-    reasons = {0: "no value lost or let through", 3: "refuses it", 4: "no answer"}
+    level, everyday, costly = answer.standing
+    reasons = {3: "refuses it", 4: "no answer"}
     if (reason := reasons.get(level)) is None:
-        effects = [IN_WORDS[one] for one in by_effect(answer) if one in COSTLY]
-        reason = f"{' and '.join(effects)}{'' if everyday else ', with rare values alone'}"
+        effects = [one for one in by_effect(answer) if one not in SPELLINGS]
+        told = [IN_WORDS[one] for one in effects if one in COSTLY or not costly]
+        reason = " and ".join(told) + ", with rare values alone" * bool(costly and not everyday)
+        if not costly:
+            reason = ", but ".join(filter(None, (_NO_VALUE, reason)))
     return f"{answer.engine} ({reason})"
 
 

@@ -148,19 +148,21 @@ class SchemaCheck:
         judge = Judge(self._request.limits.memory, formats=self._request.rules.formats)
         (spec,) = engines_of(run)
         with closing(judge), closing(Trial(spec, judge, self._catalogue)) as trial:
-            cases = _SmallestCases(trial, self._catalogue, self._stop.is_set, self._request.seconds)
+            cases = _SmallestCases(trial, self._catalogue)
             for name, answer in read_answers(run, self._catalogue).items():
                 whole = known[name].joined(answer) if name in known else answer
-                errors, skipped = cases.of(whole.errors, self._schemas[name])
+                errors, skipped = cases.of(whole.errors, self._schemas[name], self._stopper(1))
                 known[name] = replace(whole, errors=errors, skipped=skipped, whole=True)
                 yield known[name]
-            advice = tuple(remedies(spec, trial, list(known.values()), self._schemas, self._heed))
+            stops = self._stopper(len(known))
+            advice = tuple(remedies(spec, trial, list(known.values()), self._schemas, stops))
         if advice:
             yield from (replace(one, advice=advice) for one in known.values())
 
-    def _heed(self) -> None:
-        if self._stop.is_set():
-            raise KeyboardInterrupt
+    def _stopper(self, schemas: int) -> Callable[[], bool]:
+        """What tells that nothing more is to be begun about so many schemas."""
+        ends = time.monotonic() + schemas * self._request.seconds
+        return lambda: self._stop.is_set() or time.monotonic() > ends
 
     def _run(self, spec: EngineSpec, vocabulary: str) -> RunDirectory:
         request = self._request
@@ -178,33 +180,29 @@ class SchemaCheck:
 
 
 class _SmallestCases:
-    """Shrinks errors of one engine, so many seconds for each schema; then a case stays as it is."""
+    """Shrinks errors of one engine until that `stops`; then a case stays as it is."""
 
-    def __init__(
-        self, trial: Trial, catalogue: Catalogue, stops: Callable[[], bool], seconds: float
-    ) -> None:
-        self._trial, self._catalogue, self._stops, self._seconds = trial, catalogue, stops, seconds
+    def __init__(self, trial: Trial, catalogue: Catalogue) -> None:
+        self._trial, self._catalogue = trial, catalogue
         self._shrinkers: dict[RunDirectory, Shrinker] = {}
-        self._ends = 0.0
 
-    def _time_is_up(self) -> bool:
-        return self._stops() or time.monotonic() > self._ends
-
-    def of(self, errors: Sequence[ProvenError], schema: str) -> tuple[tuple[ProvenError, ...], int]:
+    def of(
+        self, errors: Sequence[ProvenError], schema: str, stops: Callable[[], bool]
+    ) -> tuple[tuple[ProvenError, ...], int]:
         """Errors under a schema with their smallest cases, the worst first; each bug once.
 
         What is not shrunk stays where all others are about something else. With it comes how many
         there was no time for.
         """
-        self._ends, skipped = time.monotonic() + self._seconds, 0
+        skipped = 0
         ordered = sorted(errors, key=lambda one: one.order)
         first = {one.effect: one for one in reversed(ordered)}  # the worst of each before others
         shrunk: dict[str, ProvenError] = {}
         rest: list[ProvenError] = []
         for one in dict.fromkeys([*reversed(first.values()), *ordered]):
-            late = not one.is_spelling and self._time_is_up()
+            late = not one.is_spelling and stops()
             skipped += late
-            error = one if one.is_spelling or late else self._shrunk(one, schema)
+            error = one if one.is_spelling or late else self._shrunk(one, schema, stops)
             if error.bug is None:
                 rest.append(error)
             else:
@@ -214,7 +212,7 @@ class _SmallestCases:
         every = (*shrunk.values(), *alone.values())
         return tuple(sorted(every, key=lambda one: one.order)), skipped
 
-    def _shrunk(self, one: ProvenError, schema: str) -> ProvenError:
+    def _shrunk(self, one: ProvenError, schema: str, stops: Callable[[], bool]) -> ProvenError:
         """An error with its smallest case, where that shows it."""
         run, witness = one.run, one.witness
         assert run is not None
@@ -222,7 +220,7 @@ class _SmallestCases:
         if run not in self._shrinkers:
             about = (engines_of(run), self._catalogue, vocabulary_of(run), self._trial)
             self._shrinkers[run] = Shrinker.of(run, *about)
-        sample = self._shrinkers[run].sample(witness, schema, one.class_, self._time_is_up)
+        sample = self._shrinkers[run].sample(witness, schema, one.class_, stops)
         return one if sample.error is None else replace(one, bug=bug_of(run, sample))
 
 

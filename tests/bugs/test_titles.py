@@ -45,6 +45,8 @@ MEMBERS = '{"type":"object","properties":{"a":{"type":"boolean"}},"required":["b
          "accepts a string with a character beyond ASCII that breaks `pattern`"),
         ("false_rejection", STRING, b'"\\""', 1, "",
          "a backslash escape is refused in a string under `minLength`"),
+        ("false_rejection", '{"type":"number"}', b"1E5", 1, "",
+         "an exponent is refused in a number under `type`"),
         ("never_stops", STRING, b'"a"', 3, "", "the end is refused after a valid value"),
     ],
 )  # fmt: skip

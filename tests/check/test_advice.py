@@ -89,7 +89,7 @@ def _advice(schema, *texts, kind="false_rejection", effect="lost_value", status=
     errors = tuple(ProvenError(effect, kind, one, 1, next(iter(schema)), "plain") for one in texts)
     answer = Answer("s", "xgrammar", status=status, errors=errors)
     spec, schemas = parse_spec("xgrammar"), {"s": json.dumps(schema)}
-    return list(remedies(spec, Lying(), [answer], schemas, lambda: None))
+    return list(remedies(spec, Lying(), [answer], schemas, lambda: False))
 
 
 def test_a_keyword_is_left_out_where_other_words_do_not_mend_every_text_of_an_error():

@@ -155,6 +155,9 @@ def test_engines_are_ranked_with_the_reason_and_what_was_tried_follows():
         "the best first: b (no value lost or let through), r (lets an invalid value through, with"
         " rare values alone), p (lets an invalid value through), n (refuses it) p: set x"
     )
+    broken = errs("j", replace(ALLOWED, effect="not_json"))
+    said = " ".join(" ".join(advice_lines(answers(plain, broken))).split())
+    assert "j (no value lost or let through, but lets a text through that is no JSON), p (" in said
     assert advice_lines(answers(clean("a"), clean("b"))) == []
     assert not any("best" in line for line in advice_lines(answers(errs("a"))))
 
