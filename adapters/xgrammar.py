@@ -83,6 +83,7 @@ class XGrammarEngine:
     }
     DISTRIBUTION = "xgrammar"
     TESTED = "0.2.8"
+    UNUSED = ("transformers",)
     SCRIPT = f"""{_SCRIPT}\
         if not (shown and taken):
             return count

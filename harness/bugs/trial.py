@@ -87,7 +87,8 @@ class Symptom:
 class Trial:
     """One engine, validators that may be shared, and a vocabulary of bytes and a token at issue.
 
-    `made_with` is what the manifest of a run says of the engine, where it must be the same.
+    `made_with` is what the manifest of a run says of the engine, where it must be the same; `panel`
+    has the engine alone, and is the trial's from then on.
     `failures` is how often the engine failed or took too long; `seconds` what it took to compile.
     """
 
@@ -97,18 +98,20 @@ class Trial:
         judge: Judge,
         catalogue: Catalogue,
         made_with: Mapping[str, Any] | None = None,
+        panel: Panel | None = None,
     ) -> None:
         self._judge, self._catalogue = judge, catalogue
         self._stack = contextlib.ExitStack()
         file = self._vocabulary_of(b"")
-        self._panel = Panel([spec], file, self.vocabulary.words, LIMITS)
+        self._panel = panel or Panel([spec], file, self.vocabulary.words, LIMITS)
         self._stack.callback(self._panel.close)
         self._outcome: Outcome | None = None
         self._printed = ""
         self._judged: str | None = None
         self._unjudgeable = False
         self.failures, self.seconds = 0, 0.0
-        self._begin(spec, self._panel.open().get(0))
+        self._panel.limits, self._panel.slow = LIMITS, None
+        self._begin(spec, self._panel.change(0, spec, file))
         if made_with is not None:
             try:
                 same_engines({spec.name: self.info}, {spec.name: made_with})

@@ -6,14 +6,15 @@ comes within seconds, and the whole vocabulary confirms and widens it.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import queue
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -25,14 +26,16 @@ from harness.check.advice import remedies
 from harness.check.answers import Answer, ProvenError, read_answers
 from harness.check.request import CheckRequest
 from harness.classification.departures import Catalogue
+from harness.engines.panel import Panel
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import local_lanes, run_with
-from harness.execution.lanes import default_lanes
+from harness.execution.bench import Executor, lane_here, run_with
+from harness.execution.lanes import Lane, LaneSettings, default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
 from harness.inputs.schema_inputs import NamedSchema, read_instance
 from harness.inputs.vocabulary_names import BYTES
+from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, vocabulary_of
@@ -49,6 +52,9 @@ _Lost = tuple[MaskcourtError, list[Answer]]
 
 _ON_BYTES: Mapping[str, Any] = {"cap": 40, "generated": 64, "samples": 64}
 """Rules for bytes, where a text costs next to nothing."""
+
+_PATIENCE = 2.0
+"""Seconds in which an engine's thread is to end by itself."""
 
 _LOOK = 0.1
 """Seconds for which a wait for answers cannot be interrupted."""
@@ -67,22 +73,27 @@ class SchemaCheck:
         self._request, self._directory, self._catalogue = request, directory, catalogue
         self._cases = "".join(_lines(schemas, request))
         self._specs = request.specs
-        self._lanes = max(1, default_lanes(1) // len(self._specs))
         self._schemas = {one.name: one.text for one in schemas}
         self._told: queue.SimpleQueue[Answer | _Lost | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
+        self._threads: set[int] = set()
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
         (self._directory / CASES).write_text(self._cases, "utf-8")
-        for spec in self._specs:
-            self._pool.submit(self._work, spec)
+        self._vocabulary = open_vocabulary(self._request.vocabulary)
+        self._works = [self._pool.submit(self._work, spec) for spec in self._specs]
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        wait(self._works, _PATIENCE)
+        for thread in tuple(self._threads):  # it computes, and heeds nothing
+            error = ctypes.py_object(KeyboardInterrupt)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
+        self._pool.shutdown()
 
     def answers(self) -> Iterator[Answer]:
         """What is known of each engine and schema, as it becomes known; the whole comes last.
@@ -118,6 +129,7 @@ class SchemaCheck:
         """All that is asked of one engine."""
         # what is started from here on hears nothing of a Ctrl-C: the main thread decides
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        self._threads.add(threading.get_ident())
         answered = set()
 
         def failed(message: str) -> list[Answer]:
@@ -137,17 +149,40 @@ class SchemaCheck:
             for one in failed(f"an error of maskcourt itself: {type(error).__name__}: {error}"):
                 self._told.put(one)
         finally:
+            self._threads.discard(threading.get_ident())
             self._told.put(None)
 
     def _answered(self, spec: EngineSpec) -> Iterator[Answer]:
         known: dict[str, Answer] = {}
-        if (vocabulary := self._request.vocabulary) != BYTES:
-            known = read_answers(self._run(spec, BYTES), self._catalogue)
-            yield from known.values()
-        run = self._run(spec, vocabulary)
         judge = Judge(self._request.limits.memory, formats=self._request.rules.formats)
-        (spec,) = engines_of(run)
-        with closing(judge), closing(Trial(spec, judge, self._catalogue)) as trial:
+        with ExitStack() as stack:
+            stack.callback(judge.close)
+            panels: list[Panel] = []
+
+            def ran(spelled: str) -> RunDirectory:
+                def opened(settings: LaneSettings) -> Lane:
+                    if not panels:
+                        of = (
+                            settings.specs,
+                            settings.vocabulary_path,
+                            self._vocabulary.words,
+                            settings.limits,
+                        )
+                        panels.append(Panel(*of))
+                        stack.callback(panels[0].close)
+                    vocabulary = self._vocabulary if spelled != BYTES else open_vocabulary(BYTES)
+                    return Lane(settings, (vocabulary, judge, panels[0]), self._heed)
+
+                return self._run(spec, spelled, lane_here(opened))
+
+            if self._request.vocabulary != BYTES:
+                known = read_answers(ran(BYTES), self._catalogue)
+                yield from known.values()
+            run = ran(self._request.vocabulary)
+            (spec,) = engines_of(run)
+            panel = panels[0] if panels else None
+            trial = Trial(spec, judge, self._catalogue, panel=panel)
+            stack.callback(trial.close)
             cases = _SmallestCases(trial, self._catalogue)
             for name, answer in read_answers(run, self._catalogue).items():
                 whole = known[name].joined(answer) if name in known else answer
@@ -164,7 +199,11 @@ class SchemaCheck:
         ends = time.monotonic() + schemas * self._request.seconds
         return lambda: self._stop.is_set() or time.monotonic() > ends
 
-    def _run(self, spec: EngineSpec, vocabulary: str) -> RunDirectory:
+    def _heed(self) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+
+    def _run(self, spec: EngineSpec, vocabulary: str, executor: Executor) -> RunDirectory:
         request = self._request
         name = "".join(one if one.isalnum() or one in ".@" else "-" for one in spec.name)
         asked = BenchRequest(
@@ -175,7 +214,7 @@ class SchemaCheck:
             rules=replace(request.rules, **(_ON_BYTES if vocabulary == BYTES else {})),
             limits=request.limits,
         )
-        run = run_with(local_lanes(self._lanes, 0, self._stop.is_set), asked, progress=_Quiet)
+        run = run_with(executor, asked, progress=_Quiet)
         return RunDirectory(run.path, run.manifest, trusted=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
@@ -170,9 +171,6 @@ class RunningCase:
         self.distrusted = distrusted
         self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
         self.failures: dict[int, int] = {}
-        self.probes = Probes(tools.vocabulary)
-        words, is_capped = tools.vocabulary, tools.rules.cap is not None
-        self.quota = Quota(words.respelling, words.shapes) if is_capped else None
         self.schema: Any = None
         self.made = Made()
         self.fed: CaseTexts | None = None
@@ -183,6 +181,16 @@ class RunningCase:
         self.are_made = False
         self.whole = self.notes.mark()
         tools.panel.begin_compile(case.schema, distrusted={one.engine for one in distrusted})
+
+    @cached_property
+    def probes(self) -> Probes:
+        return Probes(self.tools.vocabulary)
+
+    @cached_property
+    def quota(self) -> Quota | None:
+        """How many tokens that are alike are still resolved; None without a cap."""
+        words, is_capped = self.tools.vocabulary, self.tools.rules.cap is not None
+        return Quota(words.respelling, words.shapes) if is_capped else None
 
     def rows(self) -> Rows:
         """Run the case, as far as its budget goes, and return what there is to store."""

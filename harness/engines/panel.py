@@ -155,7 +155,8 @@ class _Question:
 class Panel:
     """All engines of a run, numbered as the run lists them; masks have so many `words`.
 
-    `meanwhile` is called again and again while engines are waited for.
+    `meanwhile` is called again and again while engines are waited for; `slow` remembers which
+    schemas took too long.
     """
 
     meanwhile: Callable[[], None] | None = None
@@ -171,7 +172,7 @@ class Panel:
         self.specs = tuple(specs)
         self.limits = limits
         self.infos: dict[int, requests.Opened] = {}
-        self._slow = slow
+        self.slow = slow
         self._vocabulary_path = vocabulary_path
         self._schema = ""
         self._strict: set[int] = set()
@@ -200,8 +201,14 @@ class Panel:
         failures = self._done({index: self._opening(index) for index in down})
         return {index: failure for index, failure in failures.items() if failure is not None}
 
-    def change(self, index: int, spec: EngineSpec, vocabulary_path: str) -> Failure | None:
-        """Have an engine opened with other options or another vocabulary: then it can be probed."""
+    def change(
+        self, index: int, spec: EngineSpec, vocabulary_path: str, words: int = 0
+    ) -> Failure | None:
+        """Have an engine opened with other options or another vocabulary: then it can be probed.
+
+        It can be asked for masks, too, if these have so many `words`, not more than the panel's.
+        """
+        self._hosts[index].buffer.of(words)
         self.specs = (*self.specs[:index], spec, *self.specs[index + 1 :])
         self._vocabulary_path = vocabulary_path
         return self._done({index: self._opening(index)})[index]
@@ -282,9 +289,9 @@ class Panel:
                 return failure
         self._consumed.pop(index, None)
         timed_out = TimedOut(f"over the limit of {limit:g} s")
-        if self._slow is not None:
-            known, printed = self._slow.recall(self.infos[index], schema)
-            limit = self._slow.limit(known)
+        if self.slow is not None:
+            known, printed = self.slow.recall(self.infos[index], schema)
+            limit = self.slow.limit(known)
             if known == "timed_out":
                 self._printed[index] = printed
                 return timed_out
@@ -296,11 +303,11 @@ class Panel:
         late = isinstance(outcome, Compiled) and outcome.seconds > limit
         if late or isinstance(outcome, TimedOut):
             outcome = timed_out
-        if self._slow is not None and isinstance(outcome, TimedOut):
+        if self.slow is not None and isinstance(outcome, TimedOut):
             printed = self._printed[index] = host.output()
-            self._slow.keep(self.infos[index], schema, "timed_out", self.limits.compile, printed)
-        elif self._slow is not None and isinstance(outcome, Compiled):
-            self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
+            self.slow.keep(self.infos[index], schema, "timed_out", self.limits.compile, printed)
+        elif self.slow is not None and isinstance(outcome, Compiled):
+            self.slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
         return outcome
 
     def _answered(self, index: int) -> Asking[Any]:

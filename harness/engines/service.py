@@ -27,7 +27,7 @@ from harness.protocol import Engine, FollowingMatcher, Mask, Matcher, Refused, f
 from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire
-from harness.workers.host_process import load
+from harness.workers.host_process import load, without
 from harness.workers.outcomes import Compiled, MaskViolation, Refusal
 from harness.workers.wire import MaskBuffer, as_answer, read_request
 
@@ -65,12 +65,15 @@ class EngineService:
         """See `harness.engines.requests.Open`; so for all that follow."""
         self.vocabulary = Vocabulary.load(asked.vocabulary)
         if asked.buffer != requests.SAME_BUFFER:
-            self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
+            self.shared_masks = MaskBuffer.taken_over(asked.buffer)
+        self.shared_masks.of(self.vocabulary.words)
         self.start = self.here = self._ahead = None
         for cached in ("preferences", "writer", "examiner"):
             vars(self).pop(cached, None)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        self.engine = opened(load(asked.engine), self.vocabulary, asked.options)
+        kind = load(asked.engine)
+        with without(getattr(kind, "UNUSED", ())):
+            self.engine = opened(kind, self.vocabulary, asked.options)
         info = self.engine.info
         return requests.Opened(
             name=info.name,

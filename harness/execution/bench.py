@@ -12,7 +12,6 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,15 @@ from harness import __version__
 from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec, parse_specs
-from harness.execution.dispatch import Dispatch, LaneProcesses, LaneStarter
-from harness.execution.lanes import Engines, Job, LaneSettings, default_ahead, default_lanes
+from harness.execution.dispatch import Begin, Dispatch, LaneProcesses
+from harness.execution.lanes import (
+    Engines,
+    Job,
+    Lane,
+    LaneSettings,
+    default_ahead,
+    default_lanes,
+)
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
 from harness.inputs.case_selection import Selected, open_cases, select
@@ -34,12 +40,10 @@ from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
 
-Executor = Callable[
-    [LaneSettings, int, Callable[[str], None]], AbstractContextManager[tuple[LaneStarter, int]]
-]
-"""What starts lanes for so many cases, and how many it is to start; it may say something.
+Executor = Callable[[LaneSettings, int, Begin, RunProgress], None]
+"""What runs so many cases on lanes once they are begun, and tells of it.
 
-It raises MaskcourtError where there is no room for any.
+It raises MaskcourtError where there is no room for any lane.
 """
 
 
@@ -53,17 +57,25 @@ def local_lanes(
     `stopped` is asked again and again: once it says so, the run is left as it is, as by Ctrl-C.
     """
 
-    @contextlib.contextmanager
-    def lanes(
-        settings: LaneSettings, cases: int, _say: Callable[[str], None]
-    ) -> Iterator[tuple[LaneStarter, int]]:
+    def execute(settings: LaneSettings, cases: int, begin: Begin, telling: RunProgress) -> None:
         engines = len(settings.specs)
         many = max(1, min(wanted or default_lanes(engines), cases))
         some = default_ahead(many, engines) if ahead is None else ahead
         settings = replace(settings, ahead=some if cases > many else 0)
-        yield LaneProcesses(settings, stopped), many
+        Dispatch(LaneProcesses(settings, stopped), many, begin, telling).run()
 
-    return lanes
+    return execute
+
+
+def lane_here(opened: Callable[[LaneSettings], Lane]) -> Executor:
+    """One lane in this thread, which is left open for what comes next."""
+
+    def execute(settings: LaneSettings, _: int, begin: Begin, telling: RunProgress) -> None:
+        lane = opened(settings)
+        run, jobs = begin(lane.open())
+        lane.serve(run, lambda: next(jobs, None), telling.case_stored)
+
+    return execute
 
 
 def bench(request: BenchRequest) -> RunDirectory:
@@ -111,25 +123,24 @@ def run_with(
     with saved_vocabulary(vocabulary) as file, telling:
         how = request.limits, request.rules, request.resolver, request.effort
         settings = LaneSettings(tuple(specs), str(file), *how, str(slow_schemas_directory()))
-        with executor(settings, len(selected), telling.say) as (starter, lanes):
 
-            def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
-                described = {name: asdict(engine) for name, engine in engines.items()}
-                run = create_or_resume(path, {"engines": described, **known}, _notes())
-                runs.append(run)
-                if run.finished:
-                    return run, iter(())
-                done = run.done()
-                with (run.path / SESSIONS).open("a", encoding="utf-8") as stream:
-                    # a line of its own, also where the one before was cut
-                    stream.write("\n" + json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
-                telling.compares(run.manifest["identity"], selected.families)
-                telling.skip(len(done))
-                todo = {id_: n for n, id_ in enumerate(selected.ids) if n not in done}
-                cases = selected.source.read(list(todo))
-                return run, ((todo[case.id], case) for case in cases)
+        def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
+            described = {name: asdict(engine) for name, engine in engines.items()}
+            run = create_or_resume(path, {"engines": described, **known}, _notes())
+            runs.append(run)
+            if run.finished:
+                return run, iter(())
+            done = run.done()
+            with (run.path / SESSIONS).open("a", encoding="utf-8") as stream:
+                # a line of its own, also where the one before was cut
+                stream.write("\n" + json.dumps({"began": time.time()}) + "\n")
+            telling.compares(run.manifest["identity"], selected.families)
+            telling.skip(len(done))
+            todo = {id_: n for n, id_ in enumerate(selected.ids) if n not in done}
+            cases = selected.source.read(list(todo))
+            return run, ((todo[case.id], case) for case in cases)
 
-            Dispatch(starter, lanes, begin, telling).run()
+        executor(settings, len(selected), begin, telling)
     (run,) = runs
     if not run.finished:
         run.finish({"seconds": round(_seconds(run), 1)})

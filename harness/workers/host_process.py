@@ -13,6 +13,8 @@ import importlib
 import os
 import resource
 import sys
+import types
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.workers.lineage import adopt_orphans, die_with_parent
@@ -36,6 +38,27 @@ def load(reference: str) -> Any:
     if not colon or not module or not attribute:
         raise ValueError(f"{reference!r} is not of the form module:attribute")
     return getattr(importlib.import_module(module), attribute)
+
+
+class _Unused(types.ModuleType):
+    """A module of which nothing is used: whatever is taken from it is an empty class."""
+
+    def __getattr__(self, name: str) -> type:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+@contextlib.contextmanager
+def without(modules: Sequence[str]) -> Iterator[None]:
+    """Have libraries import none of some modules, which take seconds to import."""
+    left_out = {name: _Unused(name) for name in modules if name not in sys.modules}
+    sys.modules.update(left_out)
+    try:
+        yield
+    finally:
+        for name in left_out:
+            del sys.modules[name]
 
 
 def main(parent: int, inward: int, outward: int, reference: str) -> None:

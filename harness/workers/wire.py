@@ -274,20 +274,27 @@ class MaskBuffer:
     """
 
     def __init__(self, memory: Any, words: int) -> None:
-        self._words = words
+        self._words, self._memory = words, memory
         self._view(memory)
+
+    def of(self, words: int) -> None:
+        """View the memory for masks of another length, if these fit into it."""
+        if size_of(words) <= len(self._memory):
+            self._words = words
+            self._view(self._memory)
 
     def _view(self, memory: Any) -> None:
         head = np.frombuffer(memory, dtype=np.int64, count=_HEAD)
         self.progress: npt.NDArray[np.int64] = head[:2]
         self.times: npt.NDArray[np.int64] = head[2:].reshape(BANKS, SLOTS, 2)
-        rows = np.frombuffer(memory, dtype=np.uint32, offset=_HEAD * 8)
+        count = BANKS * SLOTS * self._words
+        rows = np.frombuffer(memory, dtype=np.uint32, count=count, offset=_HEAD * 8)
         self.masks: npt.NDArray[np.uint32] = rows.reshape(BANKS, SLOTS, self._words)
 
     @classmethod
-    def taken_over(cls, descriptor: int, words: int) -> MaskBuffer:
+    def taken_over(cls, descriptor: int) -> MaskBuffer:
         """One in a file that is mapped and closed: nothing can be written into it by number."""
-        size = size_of(words)
+        size = os.fstat(descriptor).st_size
         # `mmap.mmap` would keep a descriptor of its own
         libc = ctypes.CDLL(None, use_errno=True)
         libc.mmap.restype = ctypes.c_void_p
@@ -297,7 +304,7 @@ class MaskBuffer:
         if address == ctypes.c_void_p(-1).value:
             raise OSError(ctypes.get_errno(), "the mask buffer cannot be mapped")
         os.close(descriptor)
-        buffer = cls((ctypes.c_char * size).from_address(address), words)
+        buffer = cls((ctypes.c_char * size).from_address(address), 0)
         # a copy that the engine makes of its process has no say in how far the walk is
         os.register_at_fork(after_in_child=lambda: buffer._view(bytearray(size)))
         return buffer

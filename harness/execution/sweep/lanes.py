@@ -29,8 +29,9 @@ from harness.directories import SLOW_SCHEMAS, slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import Executor, installed, run_with
-from harness.execution.dispatch import Death, LaneHandle, LaneStarter
+from harness.execution.dispatch import Begin, Death, Dispatch, LaneHandle
 from harness.execution.lanes import GIB, Lane, LaneSettings, attend, panel_bytes
+from harness.execution.progress import RunProgress
 from harness.execution.request import SweepRequest
 from harness.execution.sweep.cluster import (
     GO_ON,
@@ -67,21 +68,18 @@ def sweep(request: SweepRequest) -> RunDirectory:
 def ray_lanes(request: SweepRequest) -> Executor:
     """Lanes in Ray actors: what `harness.execution.bench.local_lanes` is for one machine."""
 
-    @contextlib.contextmanager
-    def lanes(
-        settings: LaneSettings, cases: int, say: Callable[[str], None]
-    ) -> Iterator[tuple[LaneStarter, int]]:
+    def execute(settings: LaneSettings, cases: int, begin: Begin, telling: RunProgress) -> None:
         address, nodes = request.address, request.nodes or 1
         up = local_cluster(nodes) if address is None else existing_cluster(address)
         with up as cluster:
             ahead, needs = _ahead(request, settings, cluster)
-            count = _counted(request, cluster, needs, say)
+            count = max(1, min(_counted(request, cluster, needs, telling.say), cases))
             starter = LaneActors(cluster, replace(settings, ahead=ahead), needs)
-            yield starter, max(1, min(count, cases))
+            Dispatch(starter, count, begin, telling).run()
             for line in starter.summary():
-                say(line)
+                telling.say(line)
 
-    return lanes
+    return execute
 
 
 def _ahead(
