@@ -147,6 +147,7 @@ CLOSED_MISSES = [
     rejected('["x', b'",', {"items": {"properties": {"a": {}}}}, at=1),
     rejected('{"b": {"a": "x', b'"},', {"properties": {"b": {"properties": {"a": {}}}}}, at=1),
 ]
+LEAST = {"properties": {"a": {"minimum": 0}}}
 LEAP = [
     Verdict('"2023-02-2', b"9", DATE, '8"', "false_acceptance", "format", "/format"),
     Verdict('"', b"2023-02-29", DATE, "", "false_acceptance", "format", "/format"),
@@ -344,7 +345,11 @@ EXAMPLES = {
         [rejected('"', "é".encode()), rejected('"', b"\xc2")],
         OUTLINES,
     ),
-    "outlines-closed-objects": Examples([*CLOSED, *EXTRA_EARLY], CLOSED_MISSES, OUTLINES),
+    "outlines-closed-objects": Examples(
+        [*CLOSED, *EXTRA_EARLY, rejected('{"a": 1', b',"zz', LEAST)],
+        [*CLOSED_MISSES, rejected('{"a": 1', b".", LEAST), rejected('{"a": 1', b"}", LEAST)],
+        OUTLINES,
+    ),
     "outlines-recursion-depth": Examples(
         [rejected('{"t":{"t":{"t":{"', b"t", TREE)],
         [rejected('{"t":{"t":{"', b"t", TREE), rejected('{"t":{"t":{"t":{"', b"u", TREE)],

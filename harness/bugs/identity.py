@@ -231,8 +231,8 @@ def _refused(case: ErrorCase, at: int) -> str:
 
 def _key(case: ErrorCase, at: int) -> str:
     """The key that is refused by what it is called; empty where something else is."""
-    before, sort = case.text[: max(at, 0)], sort_of(case.text[at : at + 1])
-    if before[-1:] != b'"' or sort not in _NAMED or fault(case.text, at)[0] != "inside key":
+    before, (place, sort) = case.text[: max(at, 0)], fault(case.text, max(at, 0))
+    if before[-1:] != b'"' or sort not in (*_NAMED, "22") or place != "inside key":
         return ""
     keys = [key.encode() for _, part in objects(case.parsed) for key in part.get("properties", ())]
     if any(case.text.startswith(key + b'"', at) for key in keys):

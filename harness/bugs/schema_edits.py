@@ -276,10 +276,10 @@ def left_out(schema: Any) -> Iterator[Any]:
                 yield from (without(schema, (*here, index)) for index in range(len(value)))
 
 
-def typed(schema: Any) -> Iterator[Any]:
-    """The schema with a type where it has none: longer, and said more clearly."""
+def typed(schema: Any, keyword: str = "") -> Iterator[Any]:
+    """The schema with a type where it has none but a keyword: longer, and said more clearly."""
     for path, part in objects(schema):
-        if not part.keys() & {"type", "$ref", "enum", "const"}:
+        if not part.keys() & {"type", "$ref", "enum", "const"} and (not keyword or keyword in part):
             for name in _TYPES:
                 yield replaced(schema, path, {"type": name, **part})
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.passes import COMMON_FORMS, SMALLER, Pass, used_only
+from harness.bugs.passes import COMMON_FORMS, IN_TEXTS, SMALLER, Pass, used_only
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.trial import KINDS, Symptom, Trial
 from harness.bugs.trigger import Trigger, trigger
@@ -28,7 +28,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import UNCLEAR
+from harness.verdict_kinds import ACCEPTANCES, UNCLEAR
 
 _OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_consume_mismatch")
 _BATCH = 24
@@ -76,6 +76,7 @@ class _Reduction:
     _effect: str
     _trigger: Trigger = field(default_factory=Trigger)
     _attempted: set[ErrorCase] = field(default_factory=set)
+    _keeps: bytes = b""
 
     def __post_init__(self) -> None:
         self._allow(MOST_FAILURES, MOST_SECONDS)
@@ -98,6 +99,10 @@ class _Reduction:
         self._best, self._symptom, self._trigger = trigger(
             self._trial, self._best, self._symptom, self._is_same, lambda: self._goes_on
         )
+        if self._best.kind not in ACCEPTANCES:  # first what may be wrong as well, further on
+            self._keeps = self._best.text[: self._symptom.at + 1]
+            self._changed(IN_TEXTS)
+            self._keeps = b""
         self._until_smallest()
         if not self._goes_on:
             self._allow(LAST_FAILURES, LAST_SECONDS)
@@ -141,7 +146,8 @@ class _Reduction:
     def _fresh(self, edited: Iterator[ErrorCase], *, longer: bool) -> Iterator[ErrorCase]:
         size = self._best.size
         for case in edited:
-            if case not in self._attempted and (longer or case.size < size):
+            fits = (longer or case.size < size) and case.text.startswith(self._keeps)
+            if fits and case not in self._attempted:
                 self._attempted.add(case)
                 if self._trigger.may_be_in(case):
                     yield case

@@ -27,6 +27,7 @@ from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.inputs.cases import STYLES, Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.jsontext.pointers import follow, steps
 from harness.replay.repeat import same_engines
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
@@ -55,8 +56,9 @@ class Symptom:
     """An error that a trial showed: what must stay the same while its case shrinks.
 
     `at` is the byte of the text that is refused, or with which it became invalid; -1 where that is
-    not known. `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort
-    of byte that is refused and where, or the sort of violation.
+    not known. `keyword` is broken, or in force there, and `format` its value where it is that.
+    `mark` is the rule that is broken, the sort of byte that is refused and where, or the sort of
+    violation.
     """
 
     at: int
@@ -64,6 +66,7 @@ class Symptom:
     keyword: str
     mark: str
     departure: str = ""
+    format: str = ""
 
     def is_still(self, before: Symptom, *, loose: bool = True) -> bool:
         """Whether it is the error that a larger case showed, as far as one trial can tell.
@@ -81,7 +84,8 @@ class Symptom:
             or (place, sort, self.mark) == (_AFTER, _COMMA, f"{_AFTER}{_OF}{_BRACKET}")
             or (before.mark, self.mark) == (_NEXT_MEMBER, _MEMBER)
         )
-        return self.class_ == before.class_ and self.departure == before.departure and alike
+        counts = self.class_, self.departure, self.format
+        return alike and counts == (before.class_, before.departure, before.format)
 
 
 class Trial:
@@ -300,7 +304,10 @@ class Trial:
         at, keyword = rows["offset"][0], rows["keyword"][0]
         if keyword == "json":
             mark += _OF + sort_of(case.text[at : at + 1])
-        return Symptom(at, counted["class"], keyword, mark, counted["departure"])
+        broken = (
+            follow(case.parsed, steps(rows["schema_pointer"][0])) if keyword == "format" else ""
+        )
+        return Symptom(at, counted["class"], keyword, mark, counted["departure"], str(broken))
 
 
 def _may_be(kind: str, ruling: Ruling | None) -> bool:

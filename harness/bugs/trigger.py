@@ -49,7 +49,10 @@ def trigger(
     is_same: Callable[[ErrorCase, Symptom], bool],
     goes_on: Callable[[], bool],
 ) -> tuple[ErrorCase, Symptom, Trigger]:
-    """The case without the keywords that are not needed, and what undoes its error."""
+    """The case without the keywords that are not needed, and what undoes its error.
+
+    What is let through with a type beside the keyword that it breaks, too, keeps the type.
+    """
     needed: list[str] = []
     for name in filter(lambda _: goes_on(), schema_edits.assertions(case.parsed)):
         other = case.with_schema(schema_edits.without_keyword(case.parsed, name))
@@ -59,6 +62,13 @@ def trigger(
             case, symptom = other, shown
         elif _is_mended(trial, other, shown, symptom.at):
             needed.append(name)
+    if case.kind in ACCEPTANCES:
+        for schema in schema_edits.typed(case.parsed, symptom.keyword):
+            other = case.with_schema(schema)
+            shown = trial.reproduce(other) if goes_on() else None
+            if shown is not None and is_same(other, shown):
+                case, symptom = other, shown  # not for want of a type
+                break
     loose = False
     for plain, other in _variants(case, symptom.at) if goes_on() else ():
         shown = trial.reproduce(other)

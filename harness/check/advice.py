@@ -13,26 +13,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import replaced, subschemas
+from harness.bugs.schema_edits import MAPS, replaced, subschemas
 from harness.bugs.trial import Trial
 from harness.check.answers import Answer, ProvenError
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
 from harness.jsontext.strict_json import parse
 from harness.jsontext.usual_spellings import usual_spellings, value_key
 from harness.protocol import Option
-from harness.schemas.schema import target
+from harness.schemas.schema import LISTS, SINGLE, target
 from harness.verdict_kinds import REJECTIONS
 
 _MOST: Final = 8
 """Errors of an engine for which a remedy is looked for, the worst first."""
 _STRUCTURE: Final = frozenset(("type", "properties", "$schema", "$defs", "definitions", "$ref"))
 _TOGETHER: Final = frozenset(("if", "then", "else"))
+_HOLDERS: Final = frozenset((*MAPS, *LISTS, *SINGLE))
 _BELONG: Final = (
     *(frozenset((f"min{what}", f"max{what}")) for what in ("Length", "Items", "Properties")),
     frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
     _TOGETHER,
 )
 """Keywords of which leaving out one alone may not do."""
+
+_Spellings = Sequence[ErrorCase]
+"""A case with a text, and that with other spellings of its value."""
 
 Rewriting = Callable[[Mapping[str, Any], Any], Any]
 """Given a subschema and the whole schema, what says the same in other words; None for nothing."""
@@ -118,36 +122,28 @@ def _with_option(spec: str, name: str, value: str) -> str:
 
 
 def remedies(
-    spec: EngineSpec,
-    trial: Trial,
-    answers: Sequence[Answer],
-    schemas: Mapping[str, str],
-    stops: Callable[[], bool],
+    spec: EngineSpec, trial: Trial, answer: Answer, schema: str, stops: Callable[[], bool]
 ) -> Iterator[str]:
-    """What mends errors of an engine, or has it take a schema, in one sentence each.
+    """What mends errors of an engine, or has it take the schema, in one sentence each.
 
     Nothing is looked for where no value is at stake. What mends the worst error comes first, and
     keywords are left out only for what is forbidden and not mended otherwise. The `trial` is of the
     engine; once it `stops` nothing more is tried.
     """
-    problems: dict[str, list[ErrorCase]] = {}
-    for answer in answers:
-        about = f" with {answer.schema}" if len(answers) > 1 else ""
-        costly = sorted((e for e in answer.errors if not e.is_spelling), key=lambda one: one.order)
-        for error in costly[:_MOST]:
-            cases = _cases(spec, trial, error, schemas[answer.schema])
-            problems.setdefault(f"{error.in_short}{about}", []).extend(cases)
-    problems = {name: cases for name, cases in problems.items() if cases}
-    texts = [schemas[one.schema] for one in answers if one.status == "refuses"][:_MOST]
+    problems: dict[str, list[_Spellings]] = {}
+    costly = sorted((e for e in answer.errors if not e.is_spelling), key=lambda one: one.order)
+    for error in costly[:_MOST]:
+        if cases := _cases(spec, trial, error, schema):
+            problems.setdefault(error.in_short, []).extend(cases)
+    texts = [schema] if answer.status == "refuses" else []
     tries = _Tries(trial, problems, texts, stops)
     if problems or texts:
         tries.say_otherwise(spec)
     for name in problems:
         tries.leave_out(name)
     yield from (f"{spec.name}: {line}" for line in tries.lines())
-    heard = " ".join(one.message for one in answers)
     for text in texts:
-        yield from _left_out(trial, text, heard, spec.name)
+        yield from _left_out(trial, text, answer.message, spec.name)
 
 
 @dataclass
@@ -158,7 +154,7 @@ class _Tries:
     """
 
     trial: Trial
-    problems: Mapping[str, Sequence[ErrorCase]]
+    problems: Mapping[str, Sequence[_Spellings]]
     texts: Sequence[str]
     stops: Callable[[], bool]
     mended: dict[str, list[str]] = field(default_factory=dict)
@@ -189,7 +185,7 @@ class _Tries:
             left = self.problems.keys() - {one for helped in self.mended.values() for one in helped}
             if name not in left:
                 return
-            there = _keywords(self.problems[name][0].parsed).intersection(some)
+            there = _keywords(self.problems[name][0][0].parsed).intersection(some)
             what = f"leave out {_listed(sorted(there))}, and check that afterwards"
             without = functools.partial(_without, names=some)
             self.attempt(what, without, [one for one in self.problems if one in left])
@@ -207,42 +203,50 @@ class _Tries:
             yield "other remedies were not tried for want of time (--shrink-budget)"
 
 
-def _cases(
-    spec: EngineSpec, trial: Trial, error: ProvenError, schema: str
-) -> tuple[ErrorCase, ...]:
-    """The text under the user's schema and the smallest case, as far as bytes alone show them."""
+def _cases(spec: EngineSpec, trial: Trial, error: ProvenError, schema: str) -> list[_Spellings]:
+    """The text under the user's schema and the smallest case, as far as bytes alone show them.
+
+    With the usual spellings of its value, unless one of them is taken: then the text is at issue.
+    """
+    found: list[_Spellings] = []
     wild = ErrorCase(spec.name, error.kind, schema, error.text)
     small = (error.bug.error,) if error.bug is not None and not error.bug.error.token else ()
-    return tuple(one for one in (wild, *small) if one.text and not any(trial.are_right([one])))
+    for one in filter(lambda case: case.text, (wild, *small)):
+        others = usual_spellings(one.text) if value_key(one.text) else ()
+        every = (one, *map(one.with_text, others))
+        first, *rest = trial.are_right(every)
+        if not first:
+            found.append(every[:1] if one.kind in REJECTIONS and any(rest) else every)
+    return found
 
 
-def _is_mended(trial: Trial, cases: Sequence[ErrorCase], change: Callable[[Any], Any]) -> bool:
+def _is_mended(trial: Trial, problem: Sequence[_Spellings], change: Callable[[Any], Any]) -> bool:
     """Whether the engine is right with all cases under their schemas with a change.
 
     With an invalid text however that is spelt, and with a value in one spelling.
     """
-    changed = [(one, change(one.parsed)) for one in cases]
-    if any(schema is None for _, schema in changed):
-        return False
-    for one, schema in changed:
-        case = one.with_schema(schema)
-        others = usual_spellings(one.text) if value_key(one.text) else ()
-        right = trial.are_right([case, *map(case.with_text, others)])
-        if not (any(right) if one.kind in REJECTIONS else all(right)):
+    for spellings in problem:
+        if (schema := change(spellings[0].parsed)) is None:
+            return False
+        right = trial.are_right([one.with_schema(schema) for one in spellings])
+        if not (any if spellings[0].kind in REJECTIONS else all)(right):
             return False
     return True
 
 
-def _removable(cases: Sequence[ErrorCase]) -> list[list[str]]:
+def _removable(problem: Sequence[_Spellings]) -> list[list[str]]:
     """Keywords to leave out so that a valid text may be taken: those of the smallest case.
 
     Each by itself, then with those that belong to it: the schema may have others than the case.
+    What holds schemas comes last.
     """
-    if cases[0].kind not in REJECTIONS:
+    if problem[0][0].kind not in REJECTIONS:
         return []
-    found, least = (_keywords(one.parsed) for one in (cases[0], cases[-1]))
+    found, least = (_keywords(one[0].parsed) for one in (problem[0], problem[-1]))
     together = [sorted(some & (found | least)) for some in _BELONG if some & least]
-    return [[one] for one in sorted(least & found)] + [some for some in together if len(some) > 1]
+    single = [[one] for one in sorted(least & found, key=lambda one: (one in _HOLDERS, one))]
+    leaves = [one for one in single if one[0] not in _HOLDERS]
+    return leaves + [some for some in together if len(some) > 1] + single[len(leaves) :]
 
 
 def _keywords(schema: Any) -> set[str]:

@@ -154,7 +154,12 @@ def advice_on(answers: Answers) -> list[str]:
         ranked = answers.ranked(schema)
         if len({one.standing for one in ranked}) > 1:
             advice.append(f"the best first{about}: {', '.join(map(_standing, ranked))}")
-    advice += [line for one in answers for line in one.advice]
+    told: dict[str, list[str]] = {}
+    for one in answers:
+        for line in one.advice:
+            told.setdefault(line, []).append(one.schema)
+    many = len(answers.schemas) > 1
+    advice += [f"{line} (with {', '.join(told[line])})" if many else line for line in told]
     if any(error.lets_through for one in answers for error in one.errors):
         advice.append(_VALIDATE)
     return list(dict.fromkeys(advice))

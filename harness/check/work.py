@@ -162,13 +162,8 @@ class SchemaCheck:
             def ran(spelled: str) -> RunDirectory:
                 def opened(settings: LaneSettings) -> Lane:
                     if not panels:
-                        of = (
-                            settings.specs,
-                            settings.vocabulary_path,
-                            self._vocabulary.words,
-                            settings.limits,
-                        )
-                        panels.append(Panel(*of))
+                        words, path = self._vocabulary.words, settings.vocabulary_path
+                        panels.append(Panel(settings.specs, path, words, settings.limits))
                         stack.callback(panels[0].close)
                     vocabulary = self._vocabulary if spelled != BYTES else open_vocabulary(BYTES)
                     return Lane(settings, (vocabulary, judge, panels[0]), self._heed)
@@ -185,18 +180,17 @@ class SchemaCheck:
             stack.callback(trial.close)
             cases = _SmallestCases(trial, self._catalogue)
             for name, answer in read_answers(run, self._catalogue).items():
-                whole = known[name].joined(answer) if name in known else answer
-                errors, skipped = cases.of(whole.errors, self._schemas[name], self._stopper(1))
-                known[name] = replace(whole, errors=errors, skipped=skipped, whole=True)
-                yield known[name]
-            stops = self._stopper(len(known))
-            advice = tuple(remedies(spec, trial, list(known.values()), self._schemas, stops))
-        if advice:
-            yield from (replace(one, advice=advice) for one in known.values())
+                whole, schema = answer, self._schemas[name]
+                if name in known:
+                    whole = known[name].joined(answer)
+                errors, skipped = cases.of(whole.errors, schema, self._stopper())
+                whole = replace(whole, errors=errors, skipped=skipped, whole=True)
+                advice = tuple(remedies(spec, trial, whole, schema, self._stopper()))
+                yield replace(whole, advice=advice)
 
-    def _stopper(self, schemas: int) -> Callable[[], bool]:
-        """What tells that nothing more is to be begun about so many schemas."""
-        ends = time.monotonic() + schemas * self._request.seconds
+    def _stopper(self) -> Callable[[], bool]:
+        """What tells that nothing more is to be begun about a schema."""
+        ends = time.monotonic() + self._request.seconds
         return lambda: self._stop.is_set() or time.monotonic() > ends
 
     def _heed(self) -> None:

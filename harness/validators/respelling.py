@@ -9,7 +9,7 @@ in schema and instance, with patterns as they were written.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -204,3 +204,15 @@ def first_failures(
     with suppress(Exception):  # the verdict stands on the first error alone
         failures.extend(islice(map(read, errors), most))
     return tuple(failures)
+
+
+def formats_last(errors: Iterable[Any]) -> Iterator[Any]:
+    """Errors of jsonschema, those about formats after all others, until it fails."""
+    formats = []
+    with suppress(Exception):
+        for error in errors:
+            if error.validator == "format":
+                formats.append(error)
+            else:
+                yield error
+    yield from formats

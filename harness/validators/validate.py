@@ -30,6 +30,7 @@ from harness.validators.respelling import (
     SlowFailures,
     ValidationFailure,
     first_failures,
+    formats_last,
     short,
 )
 
@@ -235,7 +236,8 @@ class Validators:
     def _slow_opinion(self, value: object, errors: int) -> Opinion:
         """That of jsonschema, which takes milliseconds for a value: the errors are asked for once.
 
-        The verdict stands on the first error alone, whatever looking for more leads to.
+        The verdict stands on the first error alone, whatever looking for more leads to. Formats
+        come last: where something else is broken as well, they may be no more than annotations.
         """
         found = self._slow.iter_errors(value)
         try:
@@ -244,7 +246,8 @@ class Validators:
             return Opinion("jsonschema", None, failure=_failure(error))
         if first is None or not errors:
             return Opinion("jsonschema", first is None)
-        failures = first_failures(self._slow_failures.failure, chain([first], found), errors)
+        every = formats_last(chain([first], found))
+        failures = first_failures(self._slow_failures.failure, every, errors)
         return Opinion("jsonschema", False, failures)
 
     def _gave_up(self, value: object) -> bool:

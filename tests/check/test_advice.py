@@ -88,8 +88,9 @@ class Lying:
 def _advice(schema, *texts, kind="false_rejection", effect="lost_value", status="errs"):
     errors = tuple(ProvenError(effect, kind, one, 1, next(iter(schema)), "plain") for one in texts)
     answer = Answer("s", "xgrammar", status=status, errors=errors)
-    spec, schemas = parse_spec("xgrammar"), {"s": json.dumps(schema)}
-    return list(remedies(spec, Lying(), [answer], schemas, lambda: False))
+    return list(
+        remedies(parse_spec("xgrammar"), Lying(), answer, json.dumps(schema), lambda: False)
+    )
 
 
 def test_a_keyword_is_left_out_where_other_words_do_not_mend_every_text_of_an_error():
