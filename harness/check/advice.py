@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
@@ -25,6 +26,8 @@ from harness.verdict_kinds import REJECTIONS
 
 _MOST: Final = 8
 """Errors of an engine for which a remedy is looked for, the worst first."""
+_KEPT: Final = 4
+"""Valid texts, the shortest and as many of the longest, that a remedy must not cost."""
 _STRUCTURE: Final = frozenset(("type", "properties", "$schema", "$defs", "definitions", "$ref"))
 _TOGETHER: Final = frozenset(("if", "then", "else"))
 _HOLDERS: Final = frozenset((*MAPS, *LISTS, *SINGLE))
@@ -136,7 +139,10 @@ def remedies(
         if cases := _cases(spec, trial, error, schema):
             problems.setdefault(error.in_short, []).extend(cases)
     texts = [schema] if answer.status == "refuses" else []
-    tries = _Tries(trial, problems, texts, stops)
+    known = sorted(answer.covered.valid, key=lambda text: (len(text), text))
+    valid = [ErrorCase(spec.name, REJECTIONS[0], schema, text) for text in known]
+    taken = list(compress(valid, trial.are_right(valid))) if problems and valid else []
+    tries = _Tries(trial, problems, texts, stops, taken[:_KEPT] + taken[-_KEPT:])
     if problems or texts:
         tries.say_otherwise(spec)
     for name in problems:
@@ -150,6 +156,8 @@ def remedies(
 class _Tries:
     """What was tried on the `problems`, by their names, and on the `texts` of refused schemas.
 
+    What is `taken`, valid texts, must be taken still.
+
     `mended` has the names that each try mends, and an empty one where a schema is taken then.
     """
 
@@ -157,6 +165,7 @@ class _Tries:
     problems: Mapping[str, Sequence[_Spellings]]
     texts: Sequence[str]
     stops: Callable[[], bool]
+    taken: Sequence[ErrorCase]
     mended: dict[str, list[str]] = field(default_factory=dict)
 
     def attempt(self, what: str, change: Callable[[Any], Any], names: Iterable[str]) -> None:
@@ -164,6 +173,9 @@ class _Tries:
         if self.stops():
             return
         helped = [one for one in names if _is_mended(self.trial, self.problems[one], change)]
+        if helped and self.taken:
+            schema = change(self.taken[0].parsed)
+            helped *= all(self.trial.are_right([one.with_schema(schema) for one in self.taken]))
         changed = (change(parse(text)) for text in self.texts)
         if any(new is not None and self.trial.compiles(compact(new)) for new in changed):
             helped.append("")

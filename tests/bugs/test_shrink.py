@@ -367,6 +367,54 @@ def test_an_error_does_not_become_another_that_the_engine_has_as_well(shows, sch
     assert "minProperties" not in case.schema
 
 
+def letter_under_two_patterns(schema, text):
+    """Two errors: a Z is refused in the first string of the text under either of two patterns."""
+    parts = schema.get("properties", {"": schema})
+    for match in re.finditer(rb'(?:"([ab])":)?"(Z+)"', text):
+        if parts.get((match[1] or b"").decode(), {}).get("pattern") in ("Z|X", "Z|Y"):
+            return Symptom(match.start(2), "bug", "", "inside string: letter")
+    return None
+
+
+@pytest.mark.parametrize("patterns", [("Z|X", "Z|Y"), ("Z|Y", "Z|X")])
+def test_of_several_errors_in_a_text_the_first_is_kept(patterns):
+    parts = [{"type": "string", "pattern": pattern} for pattern in patterns]
+    schema = {"type": "object", "properties": dict(zip("ab", parts, strict=True))}
+    _, case = Engine(letter_under_two_patterns).bug(schema, b'{"a":"ZZ","b":"Z"}')
+    assert patterns[0] in case.schema
+
+
+def condition_or_pattern(schema, text):
+    """Two errors: conditions are ignored, and patterns where no type stands beside."""
+
+    def read(part):
+        if not isinstance(part, dict):
+            return part
+        known = {name: read(inner) for name, inner in part.items() if name not in ("if", "then")}
+        return {name: known[name] for name in known if name != "pattern" or "type" in known}
+
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    broken, allowed = (
+        draft_of(one).repaired(one).iter_errors(value) for one in (schema, read(schema))
+    )
+    first = next(broken, None)
+    if first is None or next(allowed, None) is not None:
+        return None
+    return Symptom(-1, "bug", first.validator, first.validator)
+
+
+def test_a_value_is_not_let_through_for_want_of_a_type_where_it_was_not():
+    digit = {"properties": {"z": {"pattern": "^[0-9]$"}}}
+    schema = {"type": "object", "properties": {"z": {"type": "string"}}, "if": {}, "then": digit}
+    _, case = Engine(condition_or_pattern, "false_acceptance").bug(schema, b'{"z":""}')
+    assert '"then"' in case.schema
+    _, case = Engine(condition_or_pattern, "false_acceptance").bug(digit, b'{"z":""}')
+    assert '"type"' not in case.schema
+
+
 def test_names_that_a_dependency_lists_are_the_authors():
     def case(name, other):
         schema = {"type": "object", "dependencies": {name: [other]}}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.check.advice import REWRITINGS, _changed, _without, remedies, variants
-from harness.check.answers import Answer, ProvenError
+from harness.check.answers import Answer, Covered, ProvenError
 from harness.engines.specs import parse_spec
 from harness.validators.validate import Validators
 
@@ -85,11 +85,23 @@ class Lying:
         pass
 
 
-def _advice(schema, *texts, kind="false_rejection", effect="lost_value", status="errs"):
+class Costly(Lying):
+    """Under patterns it refuses an ordinary text as well."""
+
+    def _takes(self, schema, text):
+        return super()._takes(schema, text) and not ("pattern" in schema and text == b'"ab"')
+
+
+def _advice(
+    schema, *texts, kind="false_rejection", effect="lost_value", status="errs", trial=None, valid=()
+):
     errors = tuple(ProvenError(effect, kind, one, 1, next(iter(schema)), "plain") for one in texts)
-    answer = Answer("s", "xgrammar", status=status, errors=errors)
+    covered = Covered(frozenset(valid))
+    answer = Answer("s", "xgrammar", status=status, errors=errors, covered=covered)
     return list(
-        remedies(parse_spec("xgrammar"), Lying(), answer, json.dumps(schema), lambda: False)
+        remedies(
+            parse_spec("xgrammar"), trial or Lying(), answer, json.dumps(schema), lambda: False
+        )
     )
 
 
@@ -103,6 +115,13 @@ def test_a_keyword_is_left_out_where_other_words_do_not_mend_every_text_of_an_er
     assert line.startswith(
         "xgrammar: leave out `maxLength`, and check that afterwards: mends the lost"
     )
+
+
+def test_what_costs_a_value_that_was_taken_is_no_remedy():
+    (line, *_) = _advice({"maxLength": 9}, b'"a\\n"', trial=Costly())
+    assert line.startswith("xgrammar: write a `pattern`")
+    (line,) = _advice({"maxLength": 9}, b'"a\\n"', trial=Costly(), valid=[b'"ab"', b'"abc"'])
+    assert line.startswith("xgrammar: leave out `maxLength`")
 
 
 def test_nothing_is_left_out_for_what_is_let_through():
