@@ -222,11 +222,14 @@ class TestContract:
 
 @pytest.mark.network
 @pytest.mark.parametrize("spec", OLDER)
-def test_an_older_version_keeps_the_contract(in_version, spec):
+def test_an_older_version_keeps_the_contract(in_version, spec, monkeypatch):
+    """With one vocabulary: for each the library is started anew."""
+    for others in ("_ON_TWO_ENDS", "_ON_GIVEN"):
+        monkeypatch.setattr(f"harness.protocol_checks.adapters.{others}", {})
     found = {one.check: one for one in verify(in_version(spec), byte_vocabulary(), 60.0, 4 << 30)}
     assert not [one for one in found.values() if one.outcome == BROKEN]
     written = [one for one in found.values() if one.words.endswith("texts, to the end")]
-    assert len(written) >= 9, found
+    assert len(written) >= 4, found
 
 
 OPEN = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
