@@ -42,6 +42,7 @@ import pyarrow as pa
 
 from harness.errors import RunDirectoryError
 from harness.inputs.vocabulary import Vocabulary
+from harness.optional import without_pandas
 from harness.replay.witness_reader import every
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
@@ -96,13 +97,17 @@ class StoredRun:
 
     def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         """The rows that a statement gives, by the names of its columns; ``$1`` is a value."""
-        found = self._database.execute(sql, list(values))
+        database = self._database
+        with without_pandas():
+            found = database.execute(sql, list(values))
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def arrays(self, sql: str, *values: Any) -> dict[str, npt.NDArray[Any]]:
         """The columns that a question gives, numbers and truth values without gaps."""
-        return dict(self._database.execute(sql, list(values)).fetchnumpy())
+        database = self._database
+        with without_pandas():
+            return dict(database.execute(sql, list(values)).fetchnumpy())
 
     def one(self, sql: str, *values: Any) -> dict[str, Any]:
         """The single row that a question gives."""

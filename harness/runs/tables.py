@@ -42,7 +42,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from harness.optional import without_pandas
 from harness.verdict_kinds import EFFECTS, INSTANCE, KINDS, SAMPLE, SHOWN_BY, WALK
+
+with without_pandas():
+    pa.array([])  # the first alone looks for it
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
