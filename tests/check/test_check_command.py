@@ -90,6 +90,7 @@ class TestAnswers:
         invalid = tmp_path / "invalid.json"
         invalid.write_text('{"n":-987654}')
         options = ["-e", FORGETFUL, "--vocabulary", "bytes", "--invalid", invalid]
+        options += ["--shrink-budget", 0]
         done = maskcourt("check", schema, *options, "--out", tmp_path / "runs")
         assert done.returncode == 0, done.stderr
         assert f"{FORGETFUL} " in done.stdout
@@ -169,7 +170,8 @@ def test_without_any_engine_that_can_be_had_it_ends_with_2_and_one_line(
 
 @pytest.mark.processes
 def test_an_engine_that_cannot_be_had_is_told_of_and_the_others_answer(schema):
-    done = maskcourt("check", schema, "-e", LOST, "-e", FORGETFUL, "--vocabulary", "bytes")
+    engines = ("-e", LOST, "-e", FORGETFUL)
+    done = maskcourt("check", schema, *engines, "--vocabulary", "bytes", "--shrink-budget", 0)
     assert done.returncode == 0, done.stderr
     assert f"{LOST} gives no answer: engine " in done.stdout
     assert f"{FORGETFUL} " in done.stdout
