@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
 from typing import Self
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,38 +23,17 @@ PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
 
 
-class _Bar(Progress):
-    """A live line, and beneath it whatever else there is to show."""
-
-    beneath: Callable[[], RenderableType | None] | None = None
-
-    def get_renderables(self) -> Iterator[RenderableType]:
-        """The parts of the display, from above."""
-        yield from super().get_renderables()
-        shown = None if self.beneath is None else self.beneath()
-        if shown is not None:
-            yield shown
-
-
 class LiveLine:
     """How far long work has come, with a note; a context manager.
 
-    `more` are columns after the elapsed time; `beneath` gives what a terminal shows beneath the
-    live line, or None.
+    `more` are columns after the elapsed time.
     """
 
-    def __init__(
-        self,
-        name: str,
-        total: int,
-        note: str,
-        *more: ProgressColumn,
-        beneath: Callable[[], RenderableType | None] | None = None,
-    ) -> None:
+    def __init__(self, name: str, total: int, note: str, *more: ProgressColumn) -> None:
         self._printed = time.monotonic()
-        self._bar: _Bar | None = None
+        self._bar: Progress | None = None
         if sys.stderr.isatty():
-            self._bar = _Bar(
+            self._bar = Progress(
                 TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
@@ -66,7 +44,6 @@ class LiveLine:
                 transient=True,
                 redirect_stdout=False,  # results belong to standard output even then
             )
-            self._bar.beneath = beneath
             self._task = self._bar.add_task(printable(name), total=total, note=printable(note))
 
     def __enter__(self) -> Self:

@@ -9,10 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Self
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
-
 from harness.engines.specs import with_version
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
@@ -26,7 +22,7 @@ _WIDTH = 80
 """Of lines that are told."""
 
 STANDING_EVERY = 30.0
-"""Seconds between two standings in plain lines."""
+"""Seconds between two standings."""
 
 _COLUMNS = {"judged": "judged", "leaks": INVALID_VALUE, "loses": LOST_VALUE, "traps": TRAP}
 """What is counted of schemas, by its column: those that an engine was judged on; those where it
@@ -42,7 +38,7 @@ class RunProgress(LiveLine):
     """
 
     def __init__(self, total: int) -> None:
-        super().__init__("cases", total, "starting the engines", beneath=self._table)
+        super().__init__("cases", total, "starting the engines")
         self.total = total
         self.done = 0
         self._here = 0
@@ -101,30 +97,18 @@ class RunProgress(LiveLine):
         self._slowest = f", slowest running: {case} ({seconds:.0f} s)" if case else ""
         self._show()
 
-    def _table(self) -> Table | None:
-        """The standing on a terminal; nothing before there is any case."""
-        if not self._here:
-            return None
-        title = "Schemas so far" if self.done == self._here else "Schemas of this session"
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, title_justify="left", title=title)
-        for column in ("engine", "compiled", *_COLUMNS):
-            table.add_column(column, justify="left" if column == "engine" else "right")
-        for name, standing in self._standings.items():
-            counts = (f"{standing[one]:,}" for one in _COLUMNS.values())
-            table.add_row(Text(name), _compiled(standing), *counts)
-        return table
-
     def _show(self, *, at_once: bool = False) -> None:
         note = f"{self._disputed:,} disputed tokens{self._rate()}{self._slowest}{self._left()}"
         self.update(self.done, f"{self._slowest}{self._left()}".removeprefix(", "))
+        now = time.monotonic()
         if self.is_due() or at_once:
-            now = time.monotonic()
             self.plain(f"{self.done}/{self.total} cases, {now - self._began:.0f} s, {note}")
-            if now - self._stood >= STANDING_EVERY and not at_once:
-                self._stood = now
-                for name, standing in self._standings.items():
-                    counts = ", ".join(f"{one} {standing[key]:,}" for one, key in _COLUMNS.items())
-                    self.plain(f"  {name}: compiled {_compiled(standing)}, {counts}")
+        if now - self._stood >= STANDING_EVERY and not at_once:
+            self._stood = now
+            for name, standing in self._standings.items():
+                counts = ", ".join(f"{one} {standing[key]:,}" for one, key in _COLUMNS.items())
+                compiled = f"{standing['compiled']:,} of {standing['asked']:,}"
+                self.say(f"  {name}: compiled {compiled}, {counts}")
 
     def _wrapped(self, line: str) -> None:
         for one in textwrap.wrap(line, _WIDTH, subsequent_indent="    "):
@@ -144,10 +128,6 @@ class RunProgress(LiveLine):
         seconds = (time.monotonic() - self._began) / self._here * left
         about = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
         return f", about {about} left"
-
-
-def _compiled(standing: Counter[str]) -> str:
-    return f"{standing['compiled']:,} of {standing['asked']:,}"
 
 
 def _as_text(option: object) -> str:

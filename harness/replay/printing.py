@@ -31,7 +31,7 @@ SHOWN = 50
 
 _BEGIN = '{\n  "verdicts": ['
 
-_TO_REPEAT = (*("consumed", "completion", "hex", "engines", "vocabulary", "harness"),)
+_TO_REPEAT = {"consumed", "completion", "hex", "engines", "vocabulary", "harness"}
 """Of what `described` gives, what is not for reading."""
 
 _ATTRIBUTION = (
