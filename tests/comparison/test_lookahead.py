@@ -58,7 +58,9 @@ class Proves(CrashesOnMask):
 class TestBatches:
     """Whatever is predicted, and however often wrongly."""
 
-    @pytest.mark.parametrize("on_dropout", ["stop", "continue"])
+    @pytest.mark.parametrize(
+        "on_dropout", ["stop", pytest.param("continue", marks=pytest.mark.thorough)]
+    )
     @pytest.mark.parametrize(
         ("engines", "schema"),
         [

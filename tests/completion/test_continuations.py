@@ -253,6 +253,7 @@ def test_aimed_continuations_make_whole_documents(name, token, data):
             json.loads(consumed.encode() + token + end, object_pairs_hook=unique)
 
 
+@pytest.mark.thorough
 def test_forgetting_changes_no_answer(monkeypatch):
     schema, reference, _, _ = REACHABLE["another branch by its name"]
     remembering, forgetful = (Continuations(schema, reference.encode()) for _ in range(2))

@@ -83,6 +83,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.engines
 def test_vllm_asks_its_backends_in_order_and_says_which_took_a_schema(capfd):
     engine = server("vllm")
     for schema, backend in TAKEN.items():
@@ -94,6 +95,7 @@ def test_vllm_asks_its_backends_in_order_and_says_which_took_a_schema(capfd):
             engine.compile(schema)
 
 
+@pytest.mark.engines
 def test_a_backend_that_is_set_is_asked_alone():
     engine = server("vllm[backend=xgrammar]")
     with pytest.raises(Refused, match=r"^The provided JSON schema contains features not supported"):
@@ -103,6 +105,7 @@ def test_a_backend_that_is_set_is_asked_alone():
         engine.compile('{"items": {"multipleOf": 3}}')
 
 
+@pytest.mark.engines
 def test_switches_reach_the_backends():
     engine = server("vllm[backend=guidance,disable_any_whitespace=true]")
     start = engine.compile('{"type": "array", "items": {"type": "integer"}}')
@@ -112,12 +115,14 @@ def test_switches_reach_the_backends():
     assert engine.info.options["guidance.whitespace"] == "none"
 
 
+@pytest.mark.engines
 def test_special_tokens_are_text_where_the_server_leaves_them():
     start = server("sglang").compile('{"type": "string"}')
     assert start.consume(ord('"'))
     assert allows(mask_of(start, hostile_vocabulary(1)), 257)
 
 
+@pytest.mark.engines
 def test_the_manifest_tells_each_backend_from_the_server():
     engine = server("vllm")
     check_identity(engine, "0.33.0")

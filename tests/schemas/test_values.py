@@ -337,7 +337,7 @@ def nested(levels):
         {"properties": {"\ud800": {"const": 1}}},
         {"properties": {"\n": 3, "enum": {"enum": 4}}, "enum": {"properties": 1}},
         {"enum": [["x" * 1000]]},
-        deep(30),
+        deep(12),
         pytest.param(deep(200), marks=pytest.mark.thorough),
         {"const": nested(700)},
         {"enum": list(range(10_000))},
