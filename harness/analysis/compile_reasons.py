@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from harness.classification.departures import load_warnings
+from harness.classification.departures import is_printed, load_warnings
 from harness.engines.presets import backends_of, taken_by
 from harness.runs.directory import RunDirectory
 
@@ -93,7 +93,7 @@ def _warnings(output: str) -> list[str]:
 
 @cache
 def _is_listed(line: str) -> bool:
-    return any(one.recognises(line) for one in load_warnings().values())
+    return any(is_printed(one, line) for one in load_warnings().values())
 
 
 def _first_line(message: str) -> str:

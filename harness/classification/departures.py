@@ -58,29 +58,6 @@ class Behaviour:
 
 
 @dataclass(frozen=True)
-class EngineWarning:
-    """What an engine can print about a schema. Rules of class ``warned`` name these.
-
-    `text` is a regular expression for it, in which ``{keyword}``, ``{format}`` and ``{pattern}``
-    stand for those of a verdict; `keyword` has the keywords that it is about; the installed version
-    `prints` it about `schema`, or `silent` says why about none.
-    """
-
-    id: str
-    engine: str
-    text: str
-    keyword: Sequence[str]
-    prints: str
-    source: str
-    schema: str = ""
-    silent: str = ""
-
-    def recognises(self, line: str) -> bool:
-        """Whether a printed line is this warning, whichever schema it is about."""
-        return re.search(_PLACEHOLDER.sub(".*", self.text), line) is not None
-
-
-@dataclass(frozen=True)
 class Departure:
     """One entry of the catalogue; of its sets of options the engine must have one, if any."""
 
@@ -114,7 +91,6 @@ class Catalogue:
 
     departures: tuple[Departure, ...]
     behaviours: Mapping[str, Behaviour] = field(default_factory=dict)
-    warnings: Mapping[str, EngineWarning] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Departure]:
         return iter(self.departures)
@@ -123,10 +99,10 @@ class Catalogue:
 @cache
 def load_catalogue() -> Catalogue:
     """The catalogue that comes with maskcourt, whose tests hold it to its form."""
-    behaviours, warnings = load_behaviours(), load_warnings()
+    warnings = load_warnings()
     tables = read_toml("departures.toml")["departure"]
     departures = tuple(_departure(table, warnings) for table in tables)
-    return Catalogue(departures, behaviours, warnings)
+    return Catalogue(departures, load_behaviours())
 
 
 @cache
@@ -136,13 +112,19 @@ def load_behaviours() -> Mapping[str, Behaviour]:
 
 
 @cache
-def load_warnings() -> Mapping[str, EngineWarning]:
-    """The warnings that come with maskcourt, by id; they stand in the engines' tables."""
-    return {
-        table["id"]: EngineWarning(engine=engine["distribution"], **table)
-        for engine in engine_tables().values()
-        for table in engine.get("warning", ())
-    }
+def load_warnings() -> Mapping[str, str]:
+    """What engines can print about schemas, by the id that rules of class ``warned`` name.
+
+    A regular expression, in which ``{keyword}``, ``{format}`` and ``{pattern}`` stand for those of
+    a verdict; the engines' tables say more of each.
+    """
+    listed = (table for one in engine_tables().values() for table in one.get("warning", ()))
+    return {table["id"]: table["text"] for table in listed}
+
+
+def is_printed(warning: str, line: str) -> bool:
+    """Whether a printed line is the warning of this text, whichever schema it is about."""
+    return re.search(_PLACEHOLDER.sub(".*", warning), line) is not None
 
 
 def classify(
@@ -212,7 +194,7 @@ _CONDITIONS: Final = (
 """The conditions, the quickest to answer first."""
 
 
-def _departure(table: dict[str, Any], warnings: Mapping[str, EngineWarning]) -> Departure:
+def _departure(table: dict[str, Any], warnings: Mapping[str, str]) -> Departure:
     class_, from_, versions = table.pop("class"), table.pop("from"), table.pop("versions")
     return Departure(
         class_=class_,
@@ -224,11 +206,11 @@ def _departure(table: dict[str, Any], warnings: Mapping[str, EngineWarning]) -> 
     )
 
 
-def _rule(rule: Mapping[str, Any], warnings: Mapping[str, EngineWarning]) -> Mapping[str, Any]:
+def _rule(rule: Mapping[str, Any], warnings: Mapping[str, str]) -> Mapping[str, Any]:
     """A rule as it is tried."""
     out = {name: rule[name] for name in sorted(rule, key=_CONDITIONS.index)}
     for name in out.keys() & {"token", "before", "schema_pattern"}:
         out[name] = tuple(re.compile(one, re.DOTALL) for one in out[name])
     if "warning" in out:
-        out["warning"] = tuple(warnings[name].text for name in out["warning"])
+        out["warning"] = tuple(warnings[name] for name in out["warning"])
     return out

@@ -1,10 +1,12 @@
 """The files that the catalogue consists of are as the program trusts them to be."""
 
+from types import SimpleNamespace
+
 import pytest
 from jsonschema import Draft202012Validator
 from packaging.specifiers import SpecifierSet
 
-from harness.classification.departures import ANY, load_behaviours, load_warnings
+from harness.classification.departures import ANY, load_behaviours
 from harness.classification.verdict_rows import MULTIPLES
 from harness.directories import read_toml
 from harness.engines.specs import engine_tables
@@ -63,7 +65,13 @@ CONDITIONS = {
 """A rule has two at least: the kind only repeats the verdict."""
 RULE = {**table({"kind": CONDITIONS["kind"]}, **CONDITIONS), "minProperties": 2}
 
-BEHAVIOURS, WARNINGS = load_behaviours(), load_warnings()
+BEHAVIOURS = load_behaviours()
+WARNINGS = [
+    SimpleNamespace(engine=name, **{"schema": "", "silent": "", **warning})
+    for name, one in TABLES.items()
+    for warning in one.get("warning", ())
+]
+"""What engines can print: about `schema`, or `silent` says why about none."""
 ENTRIES = read_toml("departures.toml")["departure"]
 BEHAVIOUR = table(
     {"id": TEXT, "about": TEXT},
@@ -99,11 +107,10 @@ def test_entries_have_their_form_and_ids_of_their_own(file, name, schema):
 
 
 def test_warnings_say_when_they_are_printed_or_why_not():
-    listed = [
-        one for table in read_toml("engines.toml").values() for one in table.get("warning", ())
-    ]
-    assert len(listed) == len(WARNINGS)
-    for one in WARNINGS.values():
+    assert len({one.id for one in WARNINGS}) == len(WARNINGS)
+    keys = {"engine", "id", "keyword", "prints", "schema", "silent", "source", "text"}
+    for one in WARNINGS:
+        assert vars(one).keys() == keys
         assert isinstance(one.keyword, list)
         assert bool(one.schema) != bool(one.silent), one.id
         assert all((one.text, one.prints, one.source)), one.id
@@ -136,6 +143,7 @@ def test_an_entry_agrees_with_what_it_refers_to(one):
         assert "warning" in rule or one["class"] != WARNED
         about = rule.get("keyword") or [THROUGH[each] for each in rule.get("only_through", ())]
         for name in rule.get("warning", ()):
-            assert WARNINGS[name].engine == one["engine"]
+            (warning,) = (each for each in WARNINGS if each.id == name)
+            assert warning.engine == one["engine"]
             assert about
-            assert set(about) <= set(WARNINGS[name].keyword)
+            assert set(about) <= set(warning.keyword)
