@@ -115,6 +115,7 @@ class TestExamples:
         cells = [cell for row in found["summary"]["matrix"].values() for cell in row.values()]
         assert {one["example"]["verdict"] for one in cells if one["example"]} <= shown
 
+    @pytest.mark.thorough
     def test_stand_first_in_markdown(self, run, tmp_path):
         (file,) = write_tables(run, tmp_path, kind="markdown", rule=all_bugs)
         lines = file.read_text("utf-8").splitlines()

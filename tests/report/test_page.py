@@ -243,6 +243,7 @@ class TestData:
         found = collect(run, "r", verdicts=1, catalogue=Catalogue(()))
         assert "9" in [one["id"] for one in found["verdicts"]]
 
+    @pytest.mark.thorough
     def test_of_an_unfinished_run(self, tmp_path):
         found = collect(reporting.begun(tmp_path), "r", catalogue=Catalogue(()))
         assert found["summary"]["finished"] is False
@@ -256,6 +257,7 @@ class TestData:
 
 
 class TestFile:
+    @pytest.mark.thorough
     def test_is_the_same_every_time(self, run, page):
         again = collect(run, "runs/it is", catalogue=Catalogue(()))
         assert assembled(again) == page
