@@ -10,21 +10,9 @@ from typing import Any
 from harness.errors import InputError
 
 
-def read_tables(file: Path, *names: str) -> dict[str, list[Any]]:
-    """The lists of tables in a file that consists of these alone."""
-    try:
-        read = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the catalogue {file} cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"the catalogue {file} is not TOML: {error}") from error
-    found = {name: read.pop(name, []) for name in names}
-    if read or not all(isinstance(one, list) for one in found.values()):
-        raise InputError(
-            f"the catalogue {file} holds {', '.join(sorted(read)) or 'no entries'}",
-            "it consists of tables " + ", ".join(f"[[{name}]]" for name in names) + " alone",
-        )
-    return found
+def read_tables(file: Path, name: str) -> dict[str, list[Any]]:
+    """The list of tables in a file of ours that consists of it alone."""
+    return {name: tomllib.loads(file.read_text("utf-8")).get(name, [])}
 
 
 def by_id(
