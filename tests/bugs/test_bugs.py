@@ -65,7 +65,7 @@ def test_two_planted_errors_are_two_bugs(found):
 FUSSY = "tests.planted:Fussy"
 HALF_AS_FUSSY = "tests.planted:FussyAboutNumbers"
 TEXTS = [
-    {"id": "name", "schema": {"type": "string"}, "valid": ["Åsa-Lin 7"]},
+    {"id": "name", "schema": {"type": "string"}, "valid": ["Åsa-"]},
     {"id": "counts", "schema": {"type": "object", "properties": {
         "n": {"type": "integer", "maximum": 9}, "m": {"type": "integer"}}},
      "valid": [{"n": 0, "m": -12}]},
