@@ -34,6 +34,7 @@ def assert_harmless(*texts: str) -> str:
     return "".join(texts)
 
 
+QUICK = ("tally", "as json", "by cause", "markdown", "page", "query cases", "replay")
 ENGINES = pytest.param(("engine", "accepter"), marks=pytest.mark.thorough)
 
 
@@ -75,7 +76,13 @@ def harmless(monkeypatch, call):
     return lambda *arguments: assert_harmless(*call(*arguments)[1:])
 
 
-@pytest.mark.parametrize("name", list(forged.commands(Path(), Path())))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=() if one in QUICK else pytest.mark.thorough)
+        for one in forged.commands(Path(), Path())
+    ],
+)
 def test_commands_that_read_a_run(run, tmp_path, harmless, name):
     copy = shutil.copytree(run, tmp_path / "run")
     harmless(
