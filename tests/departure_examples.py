@@ -221,10 +221,7 @@ EXAMPLES = {
     ),
     "xgrammar-warns-one-of": Examples(
         [accepted("oneOf", {"oneOf": [{}, {}]}, output=OVERLAP)],
-        [
-            ONE_OF,
-            accepted("anyOf", {"anyOf": [False]}, output=OVERLAP),
-        ],
+        [ONE_OF, accepted("anyOf", {"anyOf": [False]}, output=OVERLAP)],
         XGRAMMAR,
     ),
     "xgrammar-warns-multiple-of": Examples(
@@ -457,9 +454,7 @@ EXAMPLES = {
         {"config": "spec"},
     ),
     "formatron-one-of": Examples(
-        [ONE_OF],
-        [accepted("anyOf", {"anyOf": [False]})],
-        {"config": "spec"},
+        [ONE_OF], [accepted("anyOf", {"anyOf": [False]})], {"config": "spec"}
     ),
     "formatron-unsupported": Examples(
         [accepted("format", DATE), accepted("not", {"not": {}})],

@@ -11,6 +11,8 @@ from tests import books, reporting
 from tests.books import Book, all_bugs, classes
 from tests.replaying import stored
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def cells(tmp_path):

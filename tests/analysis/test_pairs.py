@@ -6,6 +6,8 @@ from harness.analysis.tally import summary
 from tests import books
 from tests.books import A, B, Book, all_bugs
 
+pytestmark = pytest.mark.thorough
+
 LOSS = {"effect": "lost_value", "shown_by": "plain"}
 
 

@@ -5,13 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.statistics import (
-    holm,
-    mcnemar,
-    mean_interval,
-    paired,
-    shares,
-)
+from harness.analysis.statistics import holm, mcnemar, mean_interval, paired, shares
 
 
 def share(*hits):

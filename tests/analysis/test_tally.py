@@ -80,10 +80,7 @@ def counts(tokens, positions, cases):
 REFERENCES = {"walks": 2, "broke_off": 0, "bytes": 0, "of": 0}
 """Of two cases with a reference each, of no bytes."""
 
-NEW = (
-    *(*COUNTED, "other_kinds", "by_class", "instances", "samples", "timings"),
-    "adapter_faults",
-)
+NEW = (*(*COUNTED, "other_kinds", "by_class", "instances", "samples", "timings"), "adapter_faults")
 
 
 def old(engine):

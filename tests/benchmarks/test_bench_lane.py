@@ -11,6 +11,8 @@ from harness.engines.panel import Limits
 from harness.errors import MaskcourtError
 from tests.benchmarking import SPECS, SPLIT, lane_in_here
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def lane(vocabulary_file):

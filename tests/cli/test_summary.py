@@ -15,6 +15,8 @@ from tests import books
 from tests.buglists import bug, bug_list
 from tests.report.test_terminal import ENGINES, book
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def ended(tmp_path, monkeypatch, capsys):

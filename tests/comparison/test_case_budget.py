@@ -7,6 +7,8 @@ from harness.comparison.position_resolution import PositionResolution
 from tests.inprocess import EFFECT, case, make_run, records, study
 from tests.miniatures import Enumerator, ForbidsOne
 
+pytestmark = pytest.mark.thorough
+
 TEXT = "abcd" * 20
 SCHEMA = {"enum": [TEXT, "abd"], "x-forbidden": [['"ab', "d"]]}
 ENGINES = [Enumerator, ForbidsOne]

@@ -24,11 +24,7 @@ from tests.miniatures import (
     HangsOnMask,
     RaisesOnMask,
 )
-from tests.oracle import (
-    RESOLVERS,
-    is_valid,
-    trials,
-)
+from tests.oracle import RESOLVERS, is_valid, trials
 
 CLOCKS = ("timings", "costs")
 TWO_ENDS = Vocabulary.from_tokens(

@@ -289,10 +289,7 @@ PLANTED = {
         {**ARRAY, "x-forgets": "/items/enum"},
         ([], [1], [12]),
         Forgets,
-        {
-            too_much(*OF_ITEM, category="number"),
-            too_much(*OF_ITEM, category="structural"),
-        },
+        {too_much(*OF_ITEM, category="number"), too_much(*OF_ITEM, category="structural")},
     ),
     "forgets the type": Planted(
         "arrays",
@@ -340,10 +337,7 @@ PLANTED = {
         STRING,
         ("/", "a/"),
         Enumerator,
-        {
-            too_little(*OF_ENUM, category="escape"),
-            too_little("", "", "", category="whitespace"),
-        },
+        {too_little(*OF_ENUM, category="escape"), too_little("", "", "", category="whitespace")},
     ),
 }
 

@@ -78,10 +78,7 @@ def findings_of(*entries, engines=None, eos_ids=()):
 
 def judged(*entries, clears, engines=None):
     """The verdicts as (engine, kind, reason)."""
-    found = listed(
-        findings_of(*entries, engines=engines),
-        clears=clears,
-    )
+    found = listed(findings_of(*entries, engines=engines), clears=clears)
     return [(engine, kind, reason) for _, engine, kind, reason, _, _ in found]
 
 
@@ -121,10 +118,7 @@ class TestWitnesses:
             (TOKEN, 5, "false_acceptance", "", 5, 1),
             (TOKEN, 4, "false_acceptance", "", 4, 2),
         ]
-        assert witnessed(verdicts_of(findings, clears=True)) == [
-            (1, 0),
-            (2, 0),
-        ]
+        assert witnessed(verdicts_of(findings, clears=True)) == [(1, 0), (2, 0)]
 
     def test_of_an_open_question_is_what_it_is_about(self):
         found = listed(findings_of(C, None), clears=True)
@@ -140,10 +134,7 @@ class TestWitnesses:
     def test_each_rule_rests_on_its_own(self):
         findings = findings_of(V, I, None)
         assert witnessed(verdicts_of(findings, clears=True)) == [(0, 0)]
-        assert sorted(witnessed(verdicts_of(findings, clears=False))) == [
-            (0, 0),
-            (1, 0),
-        ]
+        assert sorted(witnessed(verdicts_of(findings, clears=False))) == [(0, 0), (1, 0)]
 
 
 class TestFlaws:

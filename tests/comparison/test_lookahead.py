@@ -20,6 +20,8 @@ from tests.miniatures import (
     crash,
 )
 
+pytestmark = pytest.mark.thorough
+
 VOCABULARY = byte_vocabulary([b"12", b"23", b'"a', b"ab", b", ", b"[1", b"34", b"2, "])
 VALUE = [12, 34, "abab", 1234]
 TEXT = b'[12, 34, "abab", 1234]'

@@ -15,14 +15,10 @@ from harness.schemas.violations import odd_texts
 from harness.verdict_kinds import ERRORS
 from tests.comparison.test_instances import BYTES
 from tests.inprocess import case, default_options, records, run_case, study
-from tests.miniatures import (
-    AcceptsExtra,
-    AllowsEverything,
-    CrashesOnMask,
-    Enumerator,
-    NeverEnds,
-)
+from tests.miniatures import AcceptsExtra, AllowsEverything, CrashesOnMask, Enumerator, NeverEnds
 from tests.oracle import is_valid, trials
+
+pytestmark = pytest.mark.thorough
 
 OF_SAMPLES = {"samples", "sample_verdicts"}
 

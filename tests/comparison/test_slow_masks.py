@@ -11,11 +11,7 @@ from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
 
 LETTERS = string.ascii_lowercase
 CASE = case(
-    {
-        "const": "0",
-        "x-extra": [f'"{letter}"' for letter in LETTERS],
-        "x-forbidden": [['"', "0"]],
-    },
+    {"const": "0", "x-extra": [f'"{letter}"' for letter in LETTERS], "x-forbidden": [['"', "0"]]},
     "0",
 )
 

@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.comparison.resolvers import Effort, RolloutResolver, SharedResolver
-from harness.comparison.walk import (
-    Position,
-    choose,
-    choose_for_most,
-    path_tokens,
-)
+from harness.comparison.walk import Position, choose, choose_for_most, path_tokens
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import set_bits
 from tests.inprocess import case, make_run, records, run_case, study

@@ -8,10 +8,7 @@ import pytest
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import complete_options
-from harness.protocol_checks.adapters import (
-    NotAllowed,
-    check_adapter,
-)
+from harness.protocol_checks.adapters import NotAllowed, check_adapter
 from harness.protocol_checks.smoke import ContractBroken, check_identity, known_bytes
 from tests import miniatures
 

@@ -112,10 +112,7 @@ def test_a_sample_depends_on_the_seed_and_the_ids_alone():
     assert sampled(index, 20, seed=1) == sorted(sampled(index, 20, seed=1))
 
 
-@given(
-    st.dictionaries(st.text(max_size=3), st.integers(1, 500), min_size=1, max_size=8),
-    st.data(),
-)
+@given(st.dictionaries(st.text(max_size=3), st.integers(1, 500), min_size=1, max_size=8), st.data())
 def test_seats_are_given_out_exactly_and_fairly(sizes, data):
     total = sum(sizes.values())
     seats = data.draw(st.integers(1, total))

@@ -13,6 +13,8 @@ from harness.inputs.case_selection import open_cases, select
 from harness.inputs.cases import Case
 from harness.validators.validate import UnjudgeableError, Validators
 
+pytestmark = pytest.mark.thorough
+
 CASES = list(open_cases("embedded"))
 FAMILIES = sorted({case.family for case in CASES})
 

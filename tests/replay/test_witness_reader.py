@@ -13,6 +13,8 @@ from harness.runs.reader import TableCursor, by_case
 from harness.verdict_kinds import INSTANCE, WALK
 from tests.replaying import EOS, VOCABULARY, Book, stored, unfinished
 
+pytestmark = pytest.mark.thorough
+
 CASES = 4
 WALKS, INSTANCES = 20, 5
 

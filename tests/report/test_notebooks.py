@@ -12,6 +12,8 @@ import pytest
 from tests import books, notebooks
 from tests.books import Book
 
+pytestmark = pytest.mark.thorough
+
 NAMES = sorted(file.stem for file in notebooks.DIRECTORY.glob("*.ipynb"))
 
 

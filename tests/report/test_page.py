@@ -28,6 +28,8 @@ from tests.books import Book, all_bugs, classes, store
 from tests.buglists import bug, bug_list
 from tests.reporting import ATTACK, A, B, C
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
