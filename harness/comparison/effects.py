@@ -472,11 +472,13 @@ def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int]
     written: dict[int, dict[str, list[str]]] = {}
     for engine, text in samples:
         for path, names in orders_of(text).items():
-            known = written.setdefault(engine, {}).setdefault(path, [])
-            known += [name for name in names if name not in known]
-    declared = [one for one in _objects(schema) if isinstance(one.get("properties"), dict)]
+            known, at = written.setdefault(engine, {}).setdefault(path, []), 0
+            for name in names:  # one that was not seen before stands after the one before it
+                if name not in known:
+                    known.insert(at, name)
+                at = known.index(name) + 1
     every: list[Order] = [as_given]
-    every += [_as_declared(declared, required_first=first) for first in (False, True)]
+    every += [_as_declared(list(_objects(schema)), required_first=one) for one in (False, True)]
 
     def of(engine: int) -> Sequence[Order]:
         return [*every, ordered_as(written[engine])] if engine in written else every
@@ -484,14 +486,22 @@ def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int]
     return of
 
 
-def _as_declared(declared: Sequence[dict[str, Any]], *, required_first: bool) -> Order:
-    """Members in the order of the subschema that declares most of them."""
+def _as_declared(objects: Sequence[dict[str, Any]], *, required_first: bool) -> Order:
+    """Members in the order of the subschema that declares most of them, then of all others.
+
+    After those that one declares come those that one requires, and then any others.
+    """
+    declared = [one for one in objects if isinstance(one.get("properties"), dict)]
+    required = [one for one in objects if isinstance(one.get("required"), list)]
+    others = [name for one in declared for name in one["properties"]]
+    others += [name for one in required for name in one["required"] if isinstance(name, str)]
 
     def order(_path: str, names: Sequence[str]) -> Sequence[str]:
         best = max(declared, key=lambda one: len(one["properties"].keys() & names), default={})
-        places = {name: at for at, name in enumerate(best.get("properties", ()))}
-        required = best.get("required")
-        first = required if required_first and isinstance(required, list) else ()
+        ranked = dict.fromkeys([*best.get("properties", ()), *others])
+        places = {name: at for at, name in enumerate(ranked)}
+        wanted = best.get("required")
+        first = wanted if required_first and isinstance(wanted, list) else ()
         return sorted(
             names,
             key=lambda name: (required_first and name not in first, places.get(name, len(places))),

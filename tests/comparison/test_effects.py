@@ -17,12 +17,12 @@ SCHEMA = {"$schema": DRAFT, "properties": {"a": True, "b": True}, "required": ["
 END = 256
 
 
-def effect(taken, text, written, fault=None, *, slow=False, samples=(), valid=()):
+def effect(taken, text, written, fault=None, *, slow=False, samples=(), valid=(), schema=SCHEMA):
     """Of an engine that allows the texts `taken`, bytes being tokens, and consumed so many."""
     judge = InProcessJudge()
-    assert judge.open(json.dumps(SCHEMA)) is None
+    assert judge.open(json.dumps(schema)) is None
     allowed = [(*one.encode(), END) for one in taken]
-    case = CaseEffects(SCHEMA, judge, tuple, byte_vocabulary(), {0} if slow else ())
+    case = CaseEffects(schema, judge, tuple, byte_vocabulary(), {0} if slow else ())
     columns = EffectColumns(1)
     whole = text.encode()
     at = written if fault is None else fault
@@ -74,6 +74,31 @@ def test_an_engine_shows_the_order_in_which_it_writes():
     taken, text = '{"x": 1, "a": 1, "b": 1}', '{"b": 1, "x": 1, "a": 1}'
     assert effect([taken], text, 1, samples=[taken.encode()])[:2] == ("spelling", taken)
     assert effect([taken], text, 1)[0] == "lost_value"
+
+
+def test_an_engine_that_leaves_members_out_shows_an_order_as_well():
+    taken, samples = '{"x": 1, "a": 1, "b": 1}', [b'{"x": 1, "b": 1}', b'{"x": 1, "a": 1, "b": 1}']
+    assert effect([taken], '{"b": 1, "x": 1, "a": 1}', 1, samples=samples)[0] == "spelling"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "required": ["a"]},
+        {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}, "c": {}}}]},
+        {
+            "$defs": {"d": {"required": ["a"]}},
+            "properties": {"b": {}, "c": {}},
+            "$ref": "#/$defs/d",
+        },
+    ],
+)
+def test_what_another_subschema_declares_or_requires_comes_before_what_none_does(schema):
+    members = ["b", "c", "a"] if '"c"' in json.dumps(schema) else ["a"]
+    taken, text = (
+        json.dumps(dict.fromkeys(names, 1)) for names in ([*members, "x"], ["x", *members])
+    )
+    assert effect([taken], text, 2, schema=schema)[:2] == ("spelling", taken)
 
 
 def test_where_nothing_was_asked_nothing_is_lost():
