@@ -344,7 +344,9 @@ class CaseEffects:
     ) -> dict[int, list[_Refusal | None]]:
         """Per engine and text how it is refused; None where it is taken to its end.
 
-        Each text comes with the tokens of its beginning. An engine that fails is missing.
+        Each text comes with the tokens of its beginning. What is refused at a token of several
+        bytes is tried again byte by byte from there: a model may write it so. An engine that fails
+        is missing.
         """
         tokens = {
             engine: [
@@ -353,13 +355,32 @@ class CaseEffects:
             ]
             for engine, some in lists.items()
         }
-        return {
+        refusals: dict[int, list[_Refusal | None]] = {
             engine: [
                 None if count == len(one) else _Refusal(text, one, count)
                 for (_, text), one, count in zip(lists[engine], tokens[engine], counts, strict=True)
             ]
             for engine, counts in self._counts(tokens).items()
         }
+        again = {
+            engine: {at: apart for at, one in enumerate(some) if (apart := self._apart(one))}
+            for engine, some in refusals.items()
+            if engine not in self._slow
+        }
+        for engine, counts in self._counts({e: list(a.values()) for e, a in again.items()}).items():
+            for (at, apart), count in zip(again[engine].items(), counts, strict=True):
+                if count == len(apart):
+                    refusals[engine][at] = None
+        return refusals
+
+    def _apart(self, refusal: _Refusal | None) -> tuple[int, ...]:
+        """The tokens of a text, from the refused one on single bytes; none where it is one."""
+        if refusal is None:
+            return ()
+        taken, left = refusal.tokens[: refusal.allowed], refusal.tokens[refusal.allowed : -1]
+        spelled = [byte for token in left for byte in self._vocabulary.spelled(token)]
+        is_longer = bool(left) and len(self._vocabulary.tokens[left[0]]) > 1
+        return (*taken, *spelled, refusal.tokens[-1]) if is_longer else ()
 
     def _counts(self, tokens: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[int]]:
         """How many tokens of each text are allowed, by engine; those that fail are missing."""

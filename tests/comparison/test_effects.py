@@ -17,12 +17,15 @@ SCHEMA = {"$schema": DRAFT, "properties": {"a": True, "b": True}, "required": ["
 END = 256
 
 
-def effect(taken, text, written, fault=None, *, slow=False, samples=(), valid=(), schema=SCHEMA):
+def effect(
+    taken, text, written, fault=None, *, slow=False, samples=(), valid=(), schema=SCHEMA, longer=()
+):
     """Of an engine that allows the texts `taken`, bytes being tokens, and consumed so many."""
     judge = InProcessJudge()
     assert judge.open(json.dumps(schema)) is None
     allowed = [(*one.encode(), END) for one in taken]
-    case = CaseEffects(schema, judge, tuple, byte_vocabulary(), {0} if slow else ())
+    vocabulary = byte_vocabulary(longer)
+    case = CaseEffects(schema, judge, vocabulary.encode_greedy, vocabulary, {0} if slow else ())
     columns = EffectColumns(1)
     whole = text.encode()
     at = written if fault is None else fault
@@ -62,6 +65,12 @@ def effect(taken, text, written, fault=None, *, slow=False, samples=(), valid=()
 )
 def test_an_effect_is_proven_by_what_the_engine_takes(taken, text, written, expected):
     assert effect(taken, text, written)[:2] == expected
+
+
+def test_a_value_that_is_taken_byte_by_byte_is_not_lost():
+    """Refused is a token that ends two objects at once."""
+    taken = '{"a": {"b": 1}}'
+    assert effect([taken], taken, 13, longer=[b"}}"])[:2] == ("spelling", taken)
 
 
 def test_after_a_dead_end_there_is_a_trap_where_a_valid_text_is_taken():
