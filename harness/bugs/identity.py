@@ -274,5 +274,6 @@ def _value(case: ErrorCase, keyword: str) -> str:
     """The value of a keyword that tells more than the keyword: a format, a type."""
     if keyword not in ("format", "type"):
         return ""
-    value = next((part[keyword] for _, part in objects(case.parsed) if keyword in part), None)
-    return f": {json.dumps(value)}" if isinstance(value, str) else ""
+    values = [part[keyword] for _, part in objects(case.parsed) if keyword in part]
+    one = isinstance(values[0], str) and all(value == values[0] for value in values)
+    return f": {json.dumps(values[0])}" if one else ""

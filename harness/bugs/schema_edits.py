@@ -235,6 +235,31 @@ def without_keyword(schema: Any, name: str) -> Any:
     return whole
 
 
+def merged(schema: Any) -> Iterator[tuple[str, Any]]:
+    """A keyword that applies schemas in place, and a copy with these in their parents instead."""
+    for name in ("allOf", "then", "dependentSchemas"):
+        whole = copy.deepcopy(schema)
+        for _, part in objects(whole):
+            inner = part.pop(name, None)
+            below = inner if isinstance(inner, list) else [inner] if name == "then" else None
+            for one in below or (inner or {}).values():
+                _merge(part, one)
+        if whole != schema:
+            yield name, whole
+
+
+def _merge(part: dict[str, Any], other: Any) -> None:
+    """Have a schema say what another says as well, so far as that is known."""
+    for name, value in other.items() if isinstance(other, dict) else ():
+        mine = part.get(name)
+        if isinstance(mine, dict) and isinstance(value, dict):
+            _merge(mine, value)
+        elif isinstance(mine, list) and isinstance(value, list):
+            part[name] = [*mine, *(one for one in value if one not in mine)]
+        else:
+            part[name] = value
+
+
 def cut_down(schema: Any) -> Iterator[Any]:
     """The schema without half, a quarter … of the members of one mapping or list."""
     for path, part in objects(schema):
@@ -279,7 +304,8 @@ def left_out(schema: Any) -> Iterator[Any]:
 def typed(schema: Any, keyword: str = "") -> Iterator[Any]:
     """The schema with a type where it has none but a keyword: longer, and said more clearly."""
     for path, part in objects(schema):
-        if not part.keys() & {"type", "$ref", "enum", "const"} and (not keyword or keyword in part):
+        clear = keyword not in part if keyword else part.keys() & {"$ref", "enum", "const"}
+        if "type" not in part and not clear:
             for name in _TYPES:
                 yield replaced(schema, path, {"type": name, **part})
 

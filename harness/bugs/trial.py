@@ -8,11 +8,13 @@ counts as is decided as for a run: the case becomes rows, and the catalogue of d
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase
+from harness.bugs.schema_edits import objects
 from harness.bugs.text_edits import fault, sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
@@ -46,6 +48,7 @@ _IN_STRINGS = ("inside key", "inside string")
 _PLAIN = (f"{_OF}letter", f"{_OF}digit")
 _AFTER, _VALUE = "after value", "start of value"
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
+_AT_KEYS, _KEY = ("inside key", "start of key"), re.compile(rb'"((?:[^"\\]|\\.)*)"')
 _NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, DEAD_END, "mask_consume_mismatch")
 """The kinds that can be tried without other engines and without a search."""
@@ -56,9 +59,9 @@ class Symptom:
     """An error that a trial showed: what must stay the same while its case shrinks.
 
     `at` is the byte of the text that is refused, or with which it became invalid; -1 where that is
-    not known. `keyword` is broken, or in force there, and `format` its value where it is that.
-    `mark` is the rule that is broken, the sort of byte that is refused and where, or the sort of
-    violation.
+    not known. `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort
+    of byte that is refused and where, or the sort of violation; `detail` the value of a format, or
+    whether a key is declared.
     """
 
     at: int
@@ -66,7 +69,7 @@ class Symptom:
     keyword: str
     mark: str
     departure: str = ""
-    format: str = ""
+    detail: str = ""
 
     def is_still(self, before: Symptom, *, loose: bool = True) -> bool:
         """Whether it is the error that a larger case showed, as far as one trial can tell.
@@ -84,8 +87,8 @@ class Symptom:
             or (place, sort, self.mark) == (_AFTER, _COMMA, f"{_AFTER}{_OF}{_BRACKET}")
             or (before.mark, self.mark) == (_NEXT_MEMBER, _MEMBER)
         )
-        counts = self.class_, self.departure, self.format
-        return alike and counts == (before.class_, before.departure, before.format)
+        counts = self.class_, self.departure, self.detail
+        return alike and counts == (before.class_, before.departure, before.detail)
 
 
 class Trial:
@@ -304,15 +307,26 @@ class Trial:
         at, keyword = rows["offset"][0], rows["keyword"][0]
         if keyword == "json":
             mark += _OF + sort_of(case.text[at : at + 1])
-        broken = (
-            follow(case.parsed, steps(rows["schema_pointer"][0])) if keyword == "format" else ""
-        )
-        return Symptom(at, counted["class"], keyword, mark, counted["departure"], str(broken))
+        counts = counted["class"], keyword, mark, counted["departure"]
+        return Symptom(at, *counts, _detail(case, at, keyword, rows["schema_pointer"][0]))
 
 
 def _may_be(kind: str, ruling: Ruling | None) -> bool:
     """Whether validators say what an error of a kind needs."""
     return ruling is None or ruling.verdict == (INVALID if kind in ACCEPTANCES else VALID)
+
+
+def _detail(case: ErrorCase, at: int, keyword: str, place: str) -> str:
+    """The format that is broken or in force; else whether a key that is refused is declared."""
+    if keyword == "format":
+        return str(follow(case.parsed, steps(place)))
+    where = fault(case.text, at)[0] if at >= 0 and case.kind not in ACCEPTANCES else ""
+    if where not in _AT_KEYS:
+        return ""
+    start = case.text.rfind(b'"', 0, at) if where == "inside key" else case.text.find(b'"', at)
+    key = _KEY.match(case.text, start) if start >= 0 else None
+    declared = (part.get("properties", {}) for _, part in objects(case.parsed))
+    return str(key is not None and any(key[1].decode("utf-8", "ignore") in one for one in declared))
 
 
 def _mark(case: ErrorCase, at: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from harness.bugs import schema_edits
 from harness.bugs.error_case import ErrorCase
@@ -15,6 +16,10 @@ from harness.bugs.passes import is_json
 from harness.bugs.text_edits import plain_at
 from harness.bugs.trial import Symptom, Trial
 from harness.verdict_kinds import ACCEPTANCES, WRONG_BITS
+
+_CLOSE: Final = frozenset(
+    f"{how}{what}" for how in ("additional", "unevaluated") for what in ("Properties", "Items")
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ def trigger(
 ) -> tuple[ErrorCase, Symptom, Trigger]:
     """The case without the keywords that are not needed, and what undoes its error.
 
-    What is let through with a type beside the keyword that it breaks, too, keeps the type.
+    What is let through with a type beside the keyword that it breaks, too, keeps the type; and
+    the keyword that applies this in place, where it is not let through without that.
     """
     needed: list[str] = []
     for name in filter(lambda _: goes_on(), schema_edits.assertions(case.parsed)):
@@ -60,9 +66,14 @@ def trigger(
         stays = shown is not None and (shown.at == symptom.at or case.kind in ACCEPTANCES)
         if shown is not None and stays and is_same(other, shown):
             case, symptom = other, shown
+        elif name in _CLOSE and name != symptom.keyword:
+            continue  # what it closes is another way to write the same
         elif _is_mended(trial, other, shown, symptom.at):
             needed.append(name)
     if case.kind in ACCEPTANCES:
+        for name, schema in schema_edits.merged(case.parsed) if goes_on() else ():
+            if all(trial.are_right([case.with_schema(schema)])):
+                needed.append(name)
         for schema in schema_edits.typed(case.parsed, symptom.keyword):
             other = case.with_schema(schema)
             shown = trial.reproduce(other) if goes_on() else None

@@ -12,7 +12,7 @@ from harness.directories import read_toml
 from harness.engines.specs import engine_tables
 from harness.explain.attribution import CATEGORIES
 from harness.jsontext.lexer import Mode, State, place_of
-from harness.verdict_kinds import DEPARTURE, ERRORS, TRAP, WARNED
+from harness.verdict_kinds import DEPARTURE, ERRORS, LOST_VALUE, TRAP, WARNED
 
 SOURCE_KINDS = (
     *("documentation", "readme", "changelog", "maintainer", "source_constant", "source_comment"),
@@ -52,7 +52,7 @@ def table(required, **others):
 
 CONDITIONS = {
     "kind": some_of(ERRORS),
-    "effect": some_of([TRAP]),
+    "effect": some_of([TRAP, LOST_VALUE]),
     "category": some_of(CATEGORIES),
     "place": some_of(PLACES),
     "multiple_of": some_of(MULTIPLES),
