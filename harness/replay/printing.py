@@ -5,6 +5,7 @@ Results are on standard output, progress on standard error.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
@@ -24,15 +25,12 @@ from harness.runs.reader import TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import WALK
+from harness.verdict_kinds import CHALLENGER, WALK
 
 SHOWN = 50
 """Up to so many replayed verdicts are listed one by one; of more, those that differ."""
 
 _BEGIN = '{\n  "verdicts": ['
-
-_TO_REPEAT = {"consumed", "completion", "hex", "engines", "vocabulary", "harness"}
-"""Of what `described` gives, what is not for reading."""
 
 _ATTRIBUTION = (
     *("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located"),
@@ -118,25 +116,37 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
 
 
 def readable(witness: Mapping[str, Any]) -> Iterator[str]:
-    """What `described` gave, as an outline to read: what only repeating needs is left out."""
-    before, token, after = (witness[name]["text"] for name in ("consumed", "token", "completion"))
-    told = {name: one for name, one in witness.items() if name not in _TO_REPEAT}
-    return _outline({**told, "text": f"{before}»{token}«{after}"})
-
-
-def _outline(value: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """An object by its members, those of objects in it below them; what is empty is left out."""
-    for name, one in value.items():
-        label = f"{indent}{name.replace('_', ' ')}:"
-        if isinstance(one, dict):
-            yield label
-            yield from _outline(one, f"{indent}  ")
-        elif isinstance(one, list) and one and isinstance(one[0], dict):
-            for each in one:
-                yield from _outline({name: each}, indent)
-        elif one not in ("", None, []):
-            text = ", ".join(map(str, one)) if isinstance(one, list) else str(one)
-            yield f"{label} {printable(text, '')}"
+    """What `described` gave, as lines to read."""
+    kind = witness["kind"].replace("_", " ")
+    reason = f" ({witness['reason'].replace('_', ' ')})" if witness["reason"] else ""
+    yield f"verdict {witness['verdict']}: {kind}{reason} by {witness['engine']}"
+    source = witness["evidence"]
+    place = f" ({witness['place']})" if witness["place"] else ""
+    yield (
+        f"case {witness['case']}, {source} {witness[source]}, position {witness['position']}{place}"
+    )
+    yield from _effect(witness)
+    yield from _attribution(witness["why"])
+    written, token = witness["consumed"]["text"], witness["token"]
+    name = printable(token["text"])
+    yield "text so far, »the token« after it:"
+    yield from _indented(printable(written) + f"»{name}«")
+    ids = ", ".join(map(str, token["ids"]))
+    yield f"token {ids}: {bytes.fromhex(token['hex'])!r}" if ids else "no token"
+    challenged = witness["accepter"] == CHALLENGER
+    nobody = f"no engine; the challenger {CHALLENGER} holds a valid text against them"
+    yield f"allowed by: {', '.join(witness['allowed_by']) or (nobody if challenged else '-')}"
+    yield f"forbidden by: {', '.join(witness['forbidden_by']) or '-'}"
+    completion = witness["completion"]
+    if completion["ids"]:
+        by = f", which {witness['accepter']} allows" if witness["accepter"] else ""
+        by = " that makes it valid" if challenged else by
+        yield f"completion of {len(completion['ids'])} tokens{by}:"
+        yield from _indented(printable(completion["text"]))
+    if witness["validators"] is not None:
+        yield from _opinions(witness["validators"])
+    yield "schema:"
+    yield from _indented(printable(_laid_out(witness["schema"])))
 
 
 def _at_position(
@@ -165,3 +175,54 @@ def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> dict[str, Any]:
     text = spelled(vocabulary, ids)
     named = b"".join(vocabulary.tokens[one] for one in ids)
     return {"ids": list(ids), "text": escaped(named), "hex": text.hex()}
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.split("\n"))
+
+
+def _laid_out(schema: str) -> str:
+    try:
+        return json.dumps(json.loads(schema), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return schema
+
+
+def _effect(witness: Mapping[str, Any]) -> Iterator[str]:
+    effect, reasons = witness["effect"], witness["why"]
+    if not effect:
+        return
+    by = f", shown by a {reasons['shown_by']} value" if reasons["shown_by"] else ""
+    yield f"effect: {effect.replace('_', ' ')}{by}"
+    if asked := reasons["spellings_asked"]:
+        yield f"  refused: {asked:,} usual spellings"
+    if witness["spelling"]:
+        yield f"  taken: {printable(witness['spelling'])}"
+
+
+def _attribution(found: Mapping[str, Any]) -> Iterator[str]:
+    if found.get("keyword"):
+        schema, instance = _place_at(found["schema_pointer"]), _place_at(found["instance_pointer"])
+        yield f"keyword {found['keyword']} at {schema} of the schema, {instance} of the instance"
+    if found.get("category"):
+        detail = f" ({found['detail']})" if found.get("detail") else ""
+        yield f"kind of token: {found['category']}{detail}"
+
+
+def _opinions(found: Mapping[str, Any]) -> Iterator[str]:
+    reason = found["reason"].replace("_", " ")
+    detail = ": ".join(filter(None, (reason, printable(found["detail"]))))
+    yield f"validators: {found['verdict']}" + (f" ({detail})" if detail else "")
+    for name in ("jsonschema", "jsonschema-rs"):
+        one = found.get(name, {"valid": None, "failure": "", "errors": []})
+        word = {True: "valid", False: "invalid", None: one["failure"] or "not asked"}[one["valid"]]
+        yield f"  {name}: {word}"
+        for error in one["errors"]:
+            where = f"{error['keyword']} at {_place_at(error['schema_pointer'])}"
+            instance = _place_at(error["instance_pointer"])
+            yield f"    {where}, {instance} of the instance: {printable(error['message'])}"
+
+
+def _place_at(pointer: str) -> str:
+    """A JSON Pointer for a reader; that of a whole document is empty."""
+    return printable(pointer) or "the root"
