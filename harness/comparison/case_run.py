@@ -56,7 +56,10 @@ class Rules:
         choices=("continue", "stop"),
     )
     walks: int = option(
-        1, "Walks per case, each along another of its valid instances.", heading=CHOICE, least=1
+        1,
+        "Walks per case, each along another of its valid instances. 0: values alone are fed.",
+        heading=CHOICE,
+        least=0,
     )
     style: str = option(
         "default", "How reference texts are written.", heading=LIMITS, choices=tuple(STYLES)
@@ -241,7 +244,7 @@ class RunningCase:
         self.judged = judged = list(compiled)
         self.step()
         status, reason, message = "walked", "", ""
-        made = self._made(compiled) if problem is not None else []
+        made = self._made(compiled) if problem is not None and tools.rules.walks else []
         if made:
             references, problem = [made[at % len(made)] for at in range(tools.rules.walks)], None
         self.references, self.are_made = references, bool(made)
@@ -338,6 +341,8 @@ class RunningCase:
         if rules.generated:
             with self.notes.cost("generated"):
                 self.made = make(self.tools.judge, self.schema, fit, STYLES[rules.style])
+        if not rules.walks:
+            return [], ("values_alone", "there are no walks: values alone are fed")
         if fit:
             return [fit[walk % len(fit)] for walk in range(rules.walks)], None
         if ruled:

@@ -326,3 +326,10 @@ class TestTheSameEveryTime:
             return {tuple(one[name] for name in names) for one in records(rows, "verdicts")}
 
         assert found(1) <= found(2) <= found(None)
+
+
+def test_without_walks_values_alone_are_fed_to_however_many_engines():
+    one = case({"const": 1, "x-extra": ["12"]}, 1, invalid=(12,))
+    rows = run_case([AcceptsExtra], one, rules=study(walks=0))
+    assert [row["effect"] for row in records(rows, "instance_verdicts")] == ["invalid_value"]
+    assert not rows.count("positions")
