@@ -4,11 +4,6 @@ What the coordinator does with hosts (`Panel`, `Judge`, the walk, the resolvers)
 only the processes are left out, so that a whole case on a tiny vocabulary takes milliseconds.
 Engines are given as classes. One that would end or hang its process is tamed: it raises `Died`
 with what a real host would have reported, and its host is gone until it is opened again.
-
-Example:
-    >>> rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["12"]}, 1))
-    >>> [row["kind"] for row in records(rows, "verdicts")]
-    ['false_acceptance']
 """
 
 import json

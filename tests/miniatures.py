@@ -7,21 +7,14 @@ and the compact style of `json.dumps`. It understands ``enum``, ``const``, ``typ
 Each of the others does as it does but for one fault. Where a fault must know where, an annotation
 in the schema tells it; validators ignore these annotations:
 
-``x-extra``
-    Texts that `AcceptsExtra` allows beside those of the schema.
-``x-forbidden``
-    Pairs of texts ``[written, token]``: behind the first, `ForbidsOne` forbids the second, and
+``x-extra``: Texts that `AcceptsExtra` allows beside those of the schema.
+``x-forbidden``: Pairs of texts ``[written, token]``: behind the first, `ForbidsOne` forbids the second, and
     `MaskLies` leaves it out of its mask.
-``x-open``
-    Texts that `NeverEnds` allows with any ASCII letters behind them, and never an end.
-``x-letters``
-    The only letters that it allows there; all where this is missing.
-``x-repeats``
-    A list ``[written, token, times]``: behind the first, `Repeats` allows the second that often.
-``x-fault``
-    The text behind which the adapters show their faults that contradict themselves.
-``x-crash``
-    Brings out the fault of those that fail altogether. For those that fail in a mask, its value
+``x-open``: Texts that `NeverEnds` allows with any ASCII letters behind them, and never an end.
+``x-letters``: The only letters that it allows there; all where this is missing.
+``x-repeats``: A list ``[written, token, times]``: behind the first, `Repeats` allows the second that often.
+``x-fault``: The text behind which the adapters show their faults that contradict themselves.
+``x-crash``: Brings out the fault of those that fail altogether. For those that fail in a mask, its value
     is the number of tokens consumed before.
 """
 

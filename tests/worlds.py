@@ -5,14 +5,10 @@ an engine thinks. The engines here allow exactly the valid texts of a world (`Sp
 weaker schema (`Forgets`), those of a stronger one (`Insists`), or what they are told (`Allows`).
 Annotations say how:
 
-``x-world``
-    The name of a world in `WORLDS`.
-``x-forgets``
-    A JSON Pointer to the keyword that `Forgets` knows nothing of.
-``x-insists``
-    A schema that `Insists` obeys besides.
-``x-allows``
-    The texts of `Allows`.
+``x-world``: The name of a world in `WORLDS`.
+``x-forgets``: A JSON Pointer to the keyword that `Forgets` knows nothing of.
+``x-insists``: A schema that `Insists` obeys besides.
+``x-allows``: The texts of `Allows`.
 """
 
 import contextlib

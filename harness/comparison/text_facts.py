@@ -11,10 +11,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from harness.jsontext.usual_spellings import value_key
+from harness.schemas.variants import Variants
 from harness.verdict_kinds import ACCEPTANCES, FALSE_ACCEPTANCE, PLAIN, RARE, REAL
 
 _HIDING: Final = (
@@ -38,6 +40,7 @@ class TextFacts:
         valid_without_formats: Callable[[Sequence[bytes]], Sequence[bool]] | None,
         instances: Sequence[bytes] = (),
     ) -> None:
+        self._variants = Variants(schema)
         self._names = frozenset(_declared_names(schema))
         self._real = {*map(value_key, instances)} - {""}
         self._valid_without_formats = valid_without_formats
@@ -73,12 +76,20 @@ class TextFacts:
     def shown_by(self, text: bytes, kind: str) -> str:
         """Whether a completed text has a `REAL`, a `PLAIN` or a `RARE` value.
 
-        A member that nobody declared is an everyday error, but hardly anybody's valid value.
+        A member that nobody declared is an everyday error, but hardly anybody's valid value; nor is
+        what a schema allows because it names no type.
         """
         if value_key(text) in self._real:
             return REAL
-        is_open = kind in ACCEPTANCES or not self._names
-        return PLAIN if is_plain(text, self._names, is_open=is_open) else RARE
+        accepted = kind in ACCEPTANCES
+        if not is_plain(text, self._names, is_open=accepted or not self._names):
+            return RARE
+        return PLAIN if accepted or self._is_meant(text) else RARE
+
+    def _is_meant(self, text: bytes) -> bool:
+        with suppress(ValueError, RecursionError):
+            return self._variants.is_meant(self._variants.root, json.loads(text))
+        return True
 
 
 _PRINTABLE: Final = re.compile(r"[ -~]*")

@@ -20,6 +20,7 @@ from harness.schemas.schema import (
     REFERENCES,
     Schema,
     child_schema,
+    kinds,
     listed,
     mapping,
     number,
@@ -95,6 +96,27 @@ class Variants(Schema):
         if known is None:
             known = self._children[mark] = (variant, child_schema(variant, key))
         return known[1]
+
+    def is_meant(self, schema: Any, value: Any, depth: int = 0) -> bool:
+        """Whether each part of a valid value is of a type that the schema has keywords for there.
+
+        Without `type` such keywords allow values of all other types: hardly anybody means these.
+        """
+        variants = self.variants(schema)
+        return (
+            depth > _MAX_DEPTH
+            or len(variants) in (0, _MAX_VARIANTS)
+            or any(self._is_of(variant, value, depth) for variant in variants)
+        )
+
+    def _is_of(self, variant: Variant, value: Any, depth: int) -> bool:
+        wanted = types(variant) or probable_types(variant)
+        if wanted != [*_ANY_TYPE] and not {*kinds(value)}.intersection(wanted):
+            return False
+        if not isinstance(value, dict | list):
+            return True
+        below = value.items() if isinstance(value, dict) else enumerate(value)
+        return all(self.is_meant(self.child(variant, key), one, depth + 1) for key, one in below)
 
     def subschemas_at(self, pointer: Iterable[str | int]) -> list[Variant]:
         """The variants of every schema that may apply to the part of a value at `pointer`."""

@@ -87,3 +87,18 @@ def test_an_undeclared_member_is_an_everyday_error_and_a_rare_value(text, if_los
 def test_where_nothing_is_declared_ordinary_names_are_everyday():
     facts = TextFacts("{}", {"additionalProperties": {"type": "integer"}}, None)
     assert facts.shown_by(b'{"apples": 3}', "false_rejection") == "plain"
+
+
+@pytest.mark.parametrize(
+    ("schema", "meant", "allowed"),
+    [
+        ({"properties": {"a": {"type": "integer"}}}, '{"a": 1}', "3"),
+        ({"anyOf": [{"type": "string"}, {"items": {"minimum": 1}}]}, "[2]", '["x"]'),
+        ({"type": ["number", "null"]}, "1.5", ""),
+        ({}, "3", ""),
+    ],
+)
+def test_what_a_schema_allows_for_want_of_a_type_is_rare(schema, meant, allowed):
+    facts = TextFacts(json.dumps(schema), schema, None)
+    assert facts.shown_by(meant.encode(), "false_rejection") == "plain"
+    assert not allowed or facts.shown_by(allowed.encode(), "false_rejection") == "rare"
