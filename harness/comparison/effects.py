@@ -318,7 +318,9 @@ class CaseEffects:
             self._after_beginning([mended for _, mended in new], MOST)
             self._from_start(_open(mended for _, mended in new))
             for one, mended in new:
-                mended.effect = mended.effect or self._charged(mended)
+                place = _place(one.rejected.text, one.rejected.fault)
+                if place.part != _BLANK:  # no value is lost for want of white space
+                    mended.effect = mended.effect or self._charged(mended)
                 if mended.effect is not None and mended.effect.name != UNCLEAR:
                     one.effect = mended.effect
             last = [pair for pair in new if pair[1].effect is None]

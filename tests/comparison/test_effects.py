@@ -59,6 +59,7 @@ def effect(
         # another place than the one that is charged is what the engine refuses: it is mended
         (['{"a": 1}'], '{"a": 1, "b": 2}', 6, ("spelling", '{"a": 1}')),
         (['{"b": 2}'], '{"b": 2, "a": 1}', 6, ("unclear", "")),
+        (['{"a": {"x'], '{\n"a": {"c":0,"d":0}}', 1, ("unclear", "")),
         (['{"a": 1}'], '{"a": 1} ', 8, ("spelling", '{"a": 1}')),
         (['{"a": 2}'], '{"a": 2 }', 7, ("spelling", '{"a": 2}')),
     ],
