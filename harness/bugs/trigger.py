@@ -13,7 +13,7 @@ from typing import Final
 from harness.bugs import schema_edits
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.passes import is_json
-from harness.bugs.text_edits import plain_at
+from harness.bugs.text_edits import plain_at, sort_of
 from harness.bugs.trial import Symptom, Trial
 from harness.verdict_kinds import ACCEPTANCES, WRONG_BITS
 
@@ -83,10 +83,17 @@ def trigger(
     loose = False
     for plain, other in _variants(case, symptom.at) if goes_on() else ():
         shown = trial.reproduce(other)
-        if _is_mended(trial, other, shown, symptom.at):
+        further = shown is not None and _is_plain_further_on(other.text, symptom.at, shown.at)
+        if not further and _is_mended(trial, other, shown, symptom.at):
             return case, symptom, Trigger(tuple(needed), plain)
-        loose |= shown is not None and shown.at == symptom.at
+        loose |= further or (shown is not None and shown.at == symptom.at)
     return case, symptom, Trigger(tuple(needed), loose=loose)
+
+
+def _is_plain_further_on(text: bytes, before: int, at: int) -> bool:
+    """Whether a letter or digit is refused after a place, and in the same string."""
+    within = text[before:at]
+    return within > b"" and b'"' not in within and sort_of(text[at : at + 1]) in ("letter", "digit")
 
 
 def _is_there(case: ErrorCase, shown: Symptom | None, at: int) -> bool:
