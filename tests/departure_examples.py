@@ -152,6 +152,7 @@ CLOSED_MISSES = [
     rejected('{"b": {"a": "x', b'"},', {"properties": {"b": {"properties": {"a": {}}}}}, at=1),
 ]
 LEAST = {"properties": {"a": {}, "b": {"minimum": 0}}}
+COMMAS = [lost('{"b": 1', b",", one) for one in (LEAST, A_B)]
 LEAP = [
     Verdict('"2023-02-2', b"9", DATE, '8"', "false_acceptance", "format", "/format"),
     Verdict('"', b"2023-02-29", DATE, "", "false_acceptance", "format", "/format"),
@@ -186,7 +187,7 @@ EXAMPLES = {
         {},
     ),
     "xgrammar-strict-mode": Examples(
-        [*CLOSED, *EXTRA_EARLY],
+        [*CLOSED, *EXTRA_EARLY, *COMMAS],
         CLOSED_MISSES,
         {**XGRAMMAR, "config": "shipped"},
         {**XGRAMMAR, "config": "shipped", "strict_mode": "false"},
@@ -347,7 +348,7 @@ EXAMPLES = {
         OUTLINES,
     ),
     "outlines-closed-objects": Examples(
-        [*CLOSED, *EXTRA_EARLY, *(lost('{"b": 1', b",", one) for one in (LEAST, A_B))],
+        [*CLOSED, *EXTRA_EARLY, *COMMAS],
         [*CLOSED_MISSES, *(lost('{"b": 1', one, LEAST) for one in (b".", b"}"))],
         OUTLINES,
     ),
@@ -370,7 +371,7 @@ EXAMPLES = {
         OUTLINES,
     ),
     "outlines-leap-years": Examples(LEAP, LEAP_MISSES, OUTLINES, version="0.2.15"),
-    "llama-cpp-closed-objects": Examples([*CLOSED, *EXTRA_EARLY], CLOSED_MISSES, LLAMA),
+    "llama-cpp-closed-objects": Examples([*CLOSED, *EXTRA_EARLY, *COMMAS], CLOSED_MISSES, LLAMA),
     "llama-cpp-limited-digits": Examples(
         [rejected("[123456789012345", b"67"), rejected("0.1234567890123456", b"7")],
         [rejected("[12345678901234", b"5"), rejected("[123456789012345", b".")],

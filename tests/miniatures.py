@@ -8,8 +8,7 @@ Each of the others does as it does but for one fault. Where a fault must know wh
 in the schema tells it; validators ignore these annotations:
 
 ``x-extra``: Texts that `AcceptsExtra` allows beside those of the schema.
-``x-forbidden``: Pairs of texts ``[written, token]``: behind the first, `ForbidsOne` forbids the second, and
-    `MaskLies` leaves it out of its mask.
+``x-forbidden``: Pairs ``[written, token]``: after the first `ForbidsOne` forbids the second, and `MaskLies` hides it.
 ``x-open``: Texts that `NeverEnds` allows with any ASCII letters behind them, and never an end.
 ``x-letters``: The only letters that it allows there; all where this is missing.
 ``x-repeats``: A list ``[written, token, times]``: behind the first, `Repeats` allows the second that often.
