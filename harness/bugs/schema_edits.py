@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from harness.jsontext.spans import ValueSpan, root_of
-from harness.schemas.schema import LISTS, SINGLE, applied_below, target
+from harness.schemas.schema import LISTS, SINGLE, applied_below, strings, target
 
 _OF_OBJECTS: Final = ("dependentSchemas", "dependencies", "dependentRequired")
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -184,7 +184,11 @@ def used_only(schema: Any, keys: Collection[str]) -> Iterator[Any]:
                 for keyword in _SAYS_NOTHING.intersection(part) if silent else ():
                     del part[keyword]
                 if named and isinstance(members := part.get("properties"), dict):
-                    part["properties"] = {name: members[name] for name in members if name in keys}
+                    kept = {
+                        *keys,
+                        *strings(part.get("required")),
+                    }  # what is required stays declared
+                    part["properties"] = {name: members[name] for name in members if name in kept}
             yield _referenced(whole)
     yield _referenced(schema)
 
