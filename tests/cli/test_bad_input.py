@@ -88,7 +88,7 @@ class TestWhatIsAskedFor:
         [
             (["--cap", 0], "'0' is neither 'none' nor a whole number (at least 1)"),
             (["--sample", 0], "sample must be at least 1, not 0"),
-            (["--walks", 0], "'--walks': '0' is no whole number (at least 1)"),
+            (["--walks", -1], "'--walks': '-1' is no whole number (at least 0)"),
             (["--seed", "x"], "'--seed': 'x' is no whole number"),
             (["--memory", "4X"], "'4X' is no size; write 512M or 4G"),
             (["--compile-timeout", 0], "'0' is no number of seconds (greater than 0)"),

@@ -75,7 +75,7 @@ def test_a_witness_is_shown_without_any_engine(tmp_path, call):
     arguments = ("replay", unknown.path, "0", "--show", "--trust")
     code, printed, problems = call(*arguments)
     assert (code, problems) == (0, "")
-    assert printed.startswith("verdict: 0\nevidence: walk\nkind: dead_end\nengine: nobody:Knows\n")
+    assert printed.startswith("verdict 0: dead end by nobody:Knows\n")
     assert json.loads(call(*arguments, "--json")[1])["consumed"]["ids"] == [34]
 
 
