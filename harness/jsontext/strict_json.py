@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from math import isinf
 from typing import Any, Final, NoReturn
 
@@ -180,7 +180,12 @@ def keeps_numbers(text: bytes, *, roughly: bool = False) -> bool:
 
     def look(digits: str) -> float:
         nonlocal lost
-        number, written = float(digits), Decimal(digits)
+        number = float(digits)
+        try:
+            written = Decimal(digits)
+        except InvalidOperation:  # an exponent beyond any decimal
+            lost = True
+            return number
         exact = roughly or abs(number) < _EXACT_INTEGERS or written == Decimal(number)
         lost = lost or not exact or written != Decimal(repr(number))
         return number
