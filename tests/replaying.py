@@ -1,9 +1,4 @@
-"""Runs written by hand, for tests of replaying: every verdict is what the test says.
-
-Example:
-    >>> book = Book("one", {"enum": ["ab"], "x-extra": ['"xy"']}, "ab")
-    >>> book.verdict("false_acceptance", "AcceptsExtra", b'"', b"x", book.completion(b'y"'))
-"""
+"""Runs written by hand, for tests of replaying: every verdict is what the test says."""
 
 import json
 from collections.abc import Sequence

@@ -184,10 +184,8 @@ def used_only(schema: Any, keys: Collection[str]) -> Iterator[Any]:
                 for keyword in _SAYS_NOTHING.intersection(part) if silent else ():
                     del part[keyword]
                 if named and isinstance(members := part.get("properties"), dict):
-                    kept = {
-                        *keys,
-                        *strings(part.get("required")),
-                    }  # what is required stays declared
+                    # what is required stays declared
+                    kept = {*keys, *strings(part.get("required"))}
                     part["properties"] = {name: members[name] for name in members if name in kept}
             yield _referenced(whole)
     yield _referenced(schema)
@@ -245,8 +243,9 @@ def merged(schema: Any) -> Iterator[tuple[str, Any]]:
         whole = copy.deepcopy(schema)
         for _, part in objects(whole):
             inner = part.pop(name, None)
-            below = inner if isinstance(inner, list) else [inner] if name == "then" else None
-            for one in below or (inner or {}).values():
+            if name == "dependentSchemas" and isinstance(inner, dict):
+                inner = list(inner.values())
+            for one in inner if isinstance(inner, list) else [inner]:
                 _merge(part, one)
         if whole != schema:
             yield name, whole

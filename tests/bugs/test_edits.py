@@ -108,6 +108,11 @@ def test_a_schema_keeps_what_its_text_needs():
     }
 
 
+def test_what_is_no_schema_is_merged_into_nothing():
+    odd = {"allOf": 5, "then": True, "dependentSchemas": True}
+    assert [name for name, _ in schema_edits.merged(odd)] == list(odd)
+
+
 def test_an_upper_bound_becomes_a_lower_one():
     found = list(schema_edits.twins({"items": {"maxLength": 7, "type": "string"}}))
     assert {"items": {"minLength": 1, "type": "string"}} in found
