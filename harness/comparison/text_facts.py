@@ -92,7 +92,7 @@ class TextFacts:
         return True
 
 
-_PRINTABLE: Final = re.compile(r"[ -~]*")
+_EVERYDAY: Final = re.compile(r"(?!.*@\[)[ -~]*")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _EVERYDAY_DIGITS: Final = 15
 _SMALL, _LARGE = Decimal("1e-6"), Decimal("1e15")
@@ -101,9 +101,9 @@ _SMALL, _LARGE = Decimal("1e-6"), Decimal("1e15")
 def is_plain(text: bytes, names: AbstractSet[str], *, is_open: bool = True) -> bool:
     """Whether a text is JSON of an everyday value.
 
-    Its strings are printable ASCII, its numbers of ordinary size and precision, its keys `names` or
-    identifiers; identifiers alone where it is not `is_open`, and not in the outermost object. How
-    it is spelt does not matter.
+    Its strings are printable ASCII and no address literal (RFC 5321), its numbers of ordinary size
+    and precision, its keys `names` or identifiers; identifiers alone where it is not `is_open`, and
+    not in the outermost object. How it is spelt does not matter.
     """
 
     def plain(value: Any, free: bool = True) -> bool:
@@ -117,7 +117,7 @@ def is_plain(text: bytes, names: AbstractSet[str], *, is_open: bool = True) -> b
             digits = "".join(map(str, value.as_tuple().digits)).strip("0")
             ordinary = _SMALL <= value.copy_abs() < _LARGE
             return not digits or (len(digits) <= _EVERYDAY_DIGITS and ordinary)
-        return not isinstance(value, str) or _PRINTABLE.fullmatch(value) is not None
+        return not isinstance(value, str) or _EVERYDAY.fullmatch(value) is not None
 
     try:
         value = json.loads(
