@@ -22,9 +22,6 @@ MASKBENCH = "MASKCOURT_MASKBENCH"
 ENVIRONMENTS = "MASKCOURT_ENVIRONMENTS"
 """Names the directory of all environments of engines."""
 
-SLOW_SCHEMAS = "MASKCOURT_SLOW_SCHEMAS"
-"""Names the directory of outcomes of compilations that came near their limit."""
-
 VOCABULARIES = "MASKCOURT_VOCABULARIES"
 """Names the directory of vocabularies that were taken out of packages."""
 
@@ -40,11 +37,6 @@ def only_mine(status: os.stat_result, *, root_too: bool = False) -> bool:
 def environments_directory() -> Path:
     """Where the environments of engines lie. It need not exist; nor need the others here."""
     return _cache(ENVIRONMENTS, "environments").expanduser().absolute()
-
-
-def slow_schemas_directory() -> Path:
-    """Where outcomes of slow compilations are kept."""
-    return _cache(SLOW_SCHEMAS, "slow-schemas")
 
 
 def vocabularies_directory() -> Path:

@@ -91,11 +91,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return (yield from _watched(item))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _remember_nothing_of_other_runs(tmp_path_factory: pytest.TempPathFactory) -> None:
-    os.environ["MASKCOURT_SLOW_SCHEMAS"] = str(tmp_path_factory.mktemp("slow-schemas"))
-
-
 @pytest.fixture(scope="session")
 def vocabulary() -> Vocabulary:
     """All bytes, some longer tokens of JSON, two ids with the same bytes, one reserved token."""

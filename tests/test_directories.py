@@ -8,18 +8,15 @@ from harness import directories
 from harness.directories import (
     DATASETS,
     ENVIRONMENTS,
-    SLOW_SCHEMAS,
     VOCABULARIES,
     data_path,
     environments_directory,
-    slow_schemas_directory,
     vocabularies_directory,
 )
 from harness.errors import InputError, MaskcourtError
 
 CACHES = {
     ENVIRONMENTS: ("environments", environments_directory),
-    SLOW_SCHEMAS: ("slow-schemas", slow_schemas_directory),
     VOCABULARIES: ("vocabularies", vocabularies_directory),
 }
 

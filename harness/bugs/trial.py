@@ -117,7 +117,7 @@ class Trial:
         self._judged: str | None = None
         self._unjudgeable = False
         self.failures, self.seconds = 0, 0.0
-        self._panel.limits, self._panel.slow = LIMITS, None
+        self._panel.limits = LIMITS
         self._begin(spec, self._panel.change(0, spec, file))
         if made_with is not None:
             try:

@@ -29,8 +29,6 @@ _COSTS = {
 }
 """What a step that was wrongly overruled cost, by effect."""
 
-_DATA = click.Path(path_type=Path, exists=True)
-
 
 @click.group()
 def impact() -> None:
@@ -40,20 +38,13 @@ def impact() -> None:
 @command(ImpactRequest, Json)
 @click.option(
     "--data",
-    type=_DATA,
+    type=click.Path(path_type=Path, exists=True),
     metavar="PATH",
     help="The data of BFCL; else those of the installed package bfcl-eval.",
 )
 def bfcl(request: ImpactRequest, json: Json, data: Path | None) -> None:
     """Function calls of the Berkeley Function Calling Leaderboard, answered under each engine."""
     _run("bfcl", data, request, json)
-
-
-@command(ImpactRequest, Json)
-@click.option("--data", type=_DATA, required=True, metavar="PATH", help="The data of the task.")
-def keys(request: ImpactRequest, json: Json, data: Path) -> None:
-    """The same question with its instruction in other places: do names of keys carry it?"""
-    _run("keys", data, request, json)
 
 
 @command(Json)
@@ -65,7 +56,7 @@ def show(json: Json, run: Path) -> None:
     _print(open_impact(run), as_json=json.as_json)
 
 
-for _command in (bfcl, keys, show):
+for _command in (bfcl, show):
     impact.add_command(_command)
 
 
@@ -101,18 +92,13 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
 
 
 def _comparison(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Who is better, and what the placements of an instruction do."""
+    """Who is better."""
     yield from (pair["verdict"] for pair in summary["pairs"])
     if summary["unanswerable"]:
         yield (
             f"left out of these: {summary['unanswerable']} items that no text which keeps their"
             " schema answers rightly"
         )
-    for name, placed in summary["placements"].items():
-        shares = (f"{place} {_share(share)}" for place, share in placed["accuracy"].items())
-        yield f"{name}, {placed['groups']} questions: {', '.join(shares)}"
-        for effect in placed["effects"]:
-            yield f"  {effect['name']}: {effect['value']:+.1%}, {effect['verdict']}"
 
 
 def _share(share: Mapping[str, Any]) -> str:

@@ -7,20 +7,13 @@ once more; only a second death over the same question is the engine's.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
-import stat
-import tempfile
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.directories import only_mine
 from harness.engines import requests
 from harness.engines.specs import EngineSpec
 from harness.options import LIMITS, option
@@ -28,72 +21,6 @@ from harness.workers import wire
 from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, TimedOut
 from harness.workers.wire import BANKS, A, Request
-
-NEAR = 0.2
-"""A compilation that used less than this share of the limit is too far from it to be kept."""
-
-PATIENCE = 5.0
-"""A schema that compiled within the limit before may take this many times the limit."""
-
-Memory = Literal["timed_out", "compiled"]
-
-
-@dataclass(frozen=True)
-class SlowSchemas:
-    """What a time limit decided once is remembered, so that a second run says the same.
-
-    Processor time varies by a factor of two and more on a shared machine, and a schema that needs
-    about the limit would compile in one run and time out in the next. So the outcome of every
-    compilation that came near the limit, so many `seconds`, is kept in a directory by all that
-    decides it: what timed out is not tried again, what compiled is given more time. What somebody
-    else wrote, or could have, or put there under another name, is not read. `vocabulary` is its
-    SHA-256.
-    """
-
-    directory: Path
-    seconds: float
-    vocabulary: str
-
-    def recall(self, engine: requests.Opened, schema: str) -> tuple[Memory | None, str]:
-        """What became of a schema's JSON text before, if known, and what was printed until then."""
-        file = self._file(engine, schema)
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            if stat.S_ISREG((status := file.lstat()).st_mode) and only_mine(status):
-                name, outcome, printed = json.loads(file.read_text("utf-8"))
-                if name == file.name and outcome in get_args(Memory):
-                    return outcome, str(printed)
-        return None, ""
-
-    def limit(self, known: Memory | None) -> float:
-        return self.seconds * PATIENCE if known == "compiled" else self.seconds
-
-    def keep(
-        self,
-        engine: requests.Opened,
-        schema: str,
-        outcome: Memory,
-        seconds: float,
-        printed: str = "",
-    ) -> None:
-        """Remember an outcome, unless it was far from the limit or cannot be written."""
-        if outcome == "compiled" and seconds < self.seconds * NEAR:
-            return
-        file = self._file(engine, schema)
-        # forgetting costs a repetition and nothing else; nor is the temporary file there at the end
-        with contextlib.suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=file.parent, encoding="utf-8") as stream:
-                json.dump([file.name, outcome, printed], stream)
-                stream.flush()
-                Path(stream.name).rename(file)
-
-    def _file(self, engine: requests.Opened, schema: str) -> Path:
-        names = ("name", "version", "options", "packages", "build", "code")
-        about = {name: getattr(engine, name) for name in names}
-        key = json.dumps([about, self.vocabulary, self.seconds, schema], sort_keys=True)
-        digest = hashlib.sha256(key.encode()).hexdigest()
-        return self.directory / digest[:2] / digest
-
 
 _TICK = 0.05
 """Seconds between two looks after what goes on elsewhere, while engines are waited for."""
@@ -155,8 +82,7 @@ class _Question:
 class Panel:
     """All engines of a run, numbered as the run lists them; masks have so many `words`.
 
-    `meanwhile` is called again and again while engines are waited for; `slow` remembers which
-    schemas took too long.
+    `meanwhile` is called again and again while engines are waited for.
     """
 
     meanwhile: Callable[[], None] | None = None
@@ -167,12 +93,10 @@ class Panel:
         vocabulary_path: str,
         words: int,
         limits: Limits,
-        slow: SlowSchemas | None = None,
     ) -> None:
         self.specs = tuple(specs)
         self.limits = limits
         self.infos: dict[int, requests.Opened] = {}
-        self.slow = slow
         self._vocabulary_path = vocabulary_path
         self._schema = ""
         self._strict: set[int] = set()
@@ -288,13 +212,6 @@ class Panel:
             if failure is not None:
                 return failure
         self._consumed.pop(index, None)
-        timed_out = TimedOut(f"over the limit of {limit:g} s")
-        if self.slow is not None:
-            known, printed = self.slow.recall(self.infos[index], schema)
-            limit = self.slow.limit(known)
-            if known == "timed_out":
-                self._printed[index] = printed
-                return timed_out
         self._submit({index: requests.Compile(schema, index in self._strict)}, limit)
         outcome: Outcome = yield from self._answered(index)
         self._opened[index] = host.running
@@ -302,12 +219,7 @@ class Panel:
             self._consumed[index] = []
         late = isinstance(outcome, Compiled) and outcome.seconds > limit
         if late or isinstance(outcome, TimedOut):
-            outcome = timed_out
-        if self.slow is not None and isinstance(outcome, TimedOut):
-            printed = self._printed[index] = host.output()
-            self.slow.keep(self.infos[index], schema, "timed_out", self.limits.compile, printed)
-        elif self.slow is not None and isinstance(outcome, Compiled):
-            self.slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
+            return TimedOut(f"over the limit of {limit:g} s")
         return outcome
 
     def _answered(self, index: int) -> Asking[Any]:

@@ -51,11 +51,10 @@ class Done:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened(EngineInfo):
-    """An engine that is up, the vocabulary that it loaded, and a hash of the adapter's source."""
+    """An engine that is up, and the vocabulary that it loaded."""
 
     sha256: str
     words: int
-    code: str = ""
 
 
 @dataclass(frozen=True)

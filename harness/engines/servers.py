@@ -31,7 +31,7 @@ from harness.protocol import (
 class ServerEngine:
     """The engines of one release of a server, with one vocabulary.
 
-    Options in `EngineInfo` are the server's and its backends', whose adapters' classes are `parts`.
+    Options in `EngineInfo` are the server's and its backends'.
     """
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {}
@@ -53,7 +53,6 @@ class ServerEngine:
             self._engines[name] = engine = kind(vocabulary, given)
             packages.update(engine.info.packages)
             shown.update(described(name, backend, engine.info))
-        self.parts = tuple(map(type, self._engines.values()))
         self.bytes_differ_on_purpose = any(
             getattr(one, "bytes_differ_on_purpose", False) for one in self._engines.values()
         )

@@ -7,16 +7,12 @@ follows to where something is asked.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
-import harness.protocol
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, roll_out
 from harness.completion.text_writer import TextWriter
 from harness.engines import requests
@@ -83,7 +79,6 @@ class EngineService:
             build=asked.build,
             sha256=self.vocabulary.sha256,
             words=self.vocabulary.words,
-            code=source_digest(type(self.engine), *getattr(self.engine, "parts", ())),
         )
 
     def check(self, _asked: requests.Check) -> requests.Checked:
@@ -335,15 +330,3 @@ def _diverged(taken: int) -> FaultFound:
 def _rolled_out(found: Sequence[Rollout]) -> requests.RolledOut:
     outcomes = np.array([ROLLOUT_OUTCOMES.index(one.outcome) for one in found], dtype=np.int8)
     return requests.RolledOut(outcomes, wire.Ragged.of_ints([one.tokens for one in found]))
-
-
-def source_digest(*kinds: type) -> str:
-    """A hash of the modules that define adapters and their bases; empty where one has no source."""
-    digest = hashlib.sha256(Path(harness.protocol.__file__).read_bytes())
-    for kind in [base for one in kinds for base in inspect.getmro(one)]:
-        if kind.__module__ not in ("builtins", "typing"):
-            try:
-                digest.update(Path(inspect.getsourcefile(kind) or "").read_bytes())
-            except (OSError, TypeError):
-                return ""
-    return digest.hexdigest()

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.execution.dispatch import Begin, Dispatch, LaneProcesses
@@ -122,7 +121,7 @@ def run_with(
     telling, runs = progress(len(selected)), []
     with saved_vocabulary(vocabulary) as file, telling:
         how = request.limits, request.rules, request.resolver, request.effort
-        settings = LaneSettings(tuple(specs), str(file), *how, str(slow_schemas_directory()))
+        settings = LaneSettings(tuple(specs), str(file), *how)
 
         def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
             described = {name: asdict(engine) for name, engine in engines.items()}

@@ -15,13 +15,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from packaging.version import Version
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import RESOLVERS, Effort
-from harness.engines.panel import Limits, Panel, SlowSchemas
+from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Checked, EngineMetadata
 from harness.engines.specs import EngineSpec, with_version
 from harness.errors import MORE_FILES, MaskcourtError, UsageError
@@ -118,8 +117,6 @@ class LaneSettings:
     rules: Rules
     resolver: str = "shared"
     effort: Effort = field(default_factory=Effort)
-    slow_schemas: str | None = None
-    """Directory of what is remembered of slow compilations; None remembers nothing."""
     ahead: int = 0
     """Cases whose schemas are compiled while another one is walked; each takes hosts of its own."""
 
@@ -158,14 +155,10 @@ class Lane:
         self.judge = lent[1] if lent else Judge(limits.memory, formats=rules.formats)
         self.judge.meanwhile = self._look_after
         resolver = RESOLVERS[settings.resolver](settings.effort)
-        slow = None
-        if settings.slow_schemas:
-            directory = Path(settings.slow_schemas)
-            slow = SlowSchemas(directory, limits.compile, vocabulary.sha256)
         self.runners: list[CaseRun] = []
         for _ in range(1 + settings.ahead):
             panel = lent[2] if lent else Panel(settings.specs, path, words, limits)
-            panel.slow, panel.meanwhile = slow, self._look_after
+            panel.meanwhile = self._look_after
             self.runners.append(CaseRun(panel, self.judge, vocabulary, resolver, rules))
         self.begun: dict[CaseRun, Job] = {}
         self._looked = 0.0

@@ -32,7 +32,7 @@ MANIFEST: Final = "impact.json"
 ANSWERS: Final = "answers.jsonl"
 CAUSES: Final = "causes.jsonl"
 """What proven false rejections were traced to."""
-IMPACT: Final = ManifestKind(MANIFEST, 2, (ANSWERS, CAUSES))
+IMPACT: Final = ManifestKind(MANIFEST, 3, (ANSWERS, CAUSES))
 """An impact run, as a directory."""
 
 
@@ -91,8 +91,6 @@ class ModelAnswer:
     """
 
     item: str
-    group: str
-    condition: str
     engine: str
     outcome: str = ""
     message: str = ""

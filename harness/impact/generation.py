@@ -76,8 +76,7 @@ class Generator:
     def generate(self, item: Item) -> list[ModelAnswer]:
         """The texts of one item, in the order of `names`; what they are worth is not yet said."""
         size = len(item.schema.encode())
-        of = (item.id, item.group, item.condition)
-        texts = [ModelAnswer(*of, name, schema_bytes=size) for name in self.names]
+        texts = [ModelAnswer(item.id, name, schema_bytes=size) for name in self.names]
         by_name = {text.engine: text for text in texts}
         for number, outcome in self.panel.compile(item.schema).items():
             text = by_name[self.panel.specs[number].name]

@@ -24,16 +24,13 @@ class Item:
     """One question of a task: a conversation up to the model's answer, and the schema of that.
 
     The id is unique within the task, and stable: results of two runs are paired by it. `tools` are
-    what the model may call, as chat templates take it (`type` function). Where a task compares
-    conditions, items of one group and different conditions are pairs.
+    what the model may call, as chat templates take it (`type` function).
     """
 
     id: str
     messages: tuple[Turn, ...]
     schema: str
     tools: tuple[Mapping[str, Any], ...] = ()
-    group: str = ""
-    condition: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,19 +61,11 @@ class Task(Protocol):
 
 
 def sampled(items: Sequence[Item], count: int | None, seed: int) -> list[Item]:
-    """So many groups of items, each whole, in their order; None is all.
-
-    An item without a group is a group by itself.
-    """
-    groups = list(dict.fromkeys(map(_group, items)))
-    if count is None or count >= len(groups):
+    """So many items, in their order; None is all."""
+    if count is None or count >= len(items):
         return list(items)
-    chosen = set(random.Random(f"{seed}/sample").sample(groups, count))  # noqa: S311 - to be repeated
-    return [item for item in items if _group(item) in chosen]
-
-
-def _group(item: Item) -> tuple[str, str]:
-    return ("", item.group) if item.group else (item.id, "")
+    draws = random.Random(f"{seed}/sample")  # noqa: S311 - to be repeated
+    return [items[number] for number in sorted(draws.sample(range(len(items)), count))]
 
 
 def json_lines(name: str, content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:

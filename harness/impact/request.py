@@ -35,9 +35,7 @@ class ImpactRequest:
         metavar="DIR",
         required=True,
     )
-    sample: int | None = option(
-        None, "N groups of items: those of one group are asked together or not at all.", least=1
-    )
+    sample: int | None = option(None, "Only N of the items.", least=1)
     seed: int = option(0, "Of the sample and the draws.")
     how: Generation = field(default_factory=Generation)
     device: str = option("auto", "As torch names it.", heading=LIMITS)

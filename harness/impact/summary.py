@@ -10,7 +10,7 @@ from harness.bugs.samples import ShrunkVerdict
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.causes import CauseKey, proven_steps, rank_of, read_causes
 from harness.impact.overruled import RULINGS
-from harness.impact.statistics import compared, placement_effects, share
+from harness.impact.statistics import compared, share
 from harness.verdict_kinds import COSTLY
 
 NOT_TRACED: Final = "not traced"
@@ -31,7 +31,7 @@ def summarize(run: ImpactRun) -> dict[str, Any]:
     wrongly; ``losing_mass`` of those among them that cost a value.
 
     ``pairs`` are compared item by item, without those that no text which keeps their schema answers
-    rightly (``unanswerable``); ``placements`` is empty for tasks that place no instruction.
+    rightly (``unanswerable``).
     """
     identity, causes = run.manifest["identity"], read_causes(run)
     alone = [UNCONSTRAINED] if identity["generation"]["unconstrained"] else []
@@ -44,13 +44,11 @@ def summarize(run: ImpactRun) -> dict[str, Any]:
         name: {item: right for item, right in some.items() if item not in dropped}
         for name, some in results.items()
     }
-    placements = {name: placement_effects(some) for name, some in results.items()}
     return {
         "run": str(run.path),
         **{key: identity[key] for key in ("task", "model", "generation")},
         "engines": {name: _of_engine(some, causes) for name, some in answers.items()},
         "pairs": compared(kept),
-        "placements": {name: effects for name, effects in placements.items() if effects},
         "unanswerable": len(dropped),
     }
 

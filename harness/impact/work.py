@@ -14,13 +14,12 @@ from rich.progress import TimeRemainingColumn
 from harness.bugs.shrink import Shrinker
 from harness.classification.departures import load_catalogue
 from harness.comparison.case_run import Rules
-from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Lane, LaneSettings
-from harness.impact import bfcl, keys
+from harness.impact import bfcl
 from harness.impact.answering import Answering
 from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
 from harness.impact.causes import trace
@@ -34,7 +33,7 @@ from harness.runs.directory import refuse_foreign
 from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
 
-TASKS: dict[str, Callable[..., Task]] = {"bfcl": bfcl.load, "keys": keys.load}
+TASKS: dict[str, Callable[..., Task]] = {"bfcl": bfcl.load}
 
 
 def run_impact(request: ImpactRequest) -> ImpactRun:
@@ -51,8 +50,7 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
         line.plain(f"{task.name}, items: {len(items)}; loading the model")
         model = open_model(request.model, request.device)
         file = str(stack.enter_context(saved_vocabulary(model.vocabulary)))
-        slow = str(slow_schemas_directory())
-        lane = Lane(LaneSettings(tuple(specs), file, request.limits, Rules(), slow_schemas=slow))
+        lane = Lane(LaneSettings(tuple(specs), file, request.limits, Rules()))
         stack.enter_context(contextlib.closing(lane))
         engines = lane.open()
         if UNCONSTRAINED in engines:

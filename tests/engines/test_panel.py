@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.engines.panel import Limits, Panel, SlowSchemas
-from harness.engines.requests import Lengthen, Opened, Prove
+from harness.engines.panel import Limits, Panel
+from harness.engines.requests import Lengthen, Prove
 from harness.engines.specs import EngineSpec
 from harness.protocol import token_ids
 from harness.workers import hosts, wire
@@ -23,7 +23,6 @@ from harness.workers.outcomes import (
 )
 from tests import miniatures
 from tests.inprocess import Died, InProcessPanel, default_options, names_of
-from tests.miniatures import HangsOnCompile
 
 QUICK = Limits(compile=1.0, mask=0.4, resolve=2.0, memory=128 << 20)
 SCHEMA = json.dumps({"enum": [12, 123, 45]})
@@ -248,95 +247,12 @@ class TestOutput:
         assert capfd.readouterr() == ("", "")
 
 
-NOTHING = (None, "")
-ENGINE = Opened("toy", "1", {}, {"toy": "1"}, sha256="", words=1, code="a")
-
-
-def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
-    return SlowSchemas(tmp_path, limit, vocabulary)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "seconds", "printed", "recalled"),
-    [
-        ("timed_out", 10.0, "\nübrig 10 %\r20 %\r\n", "timed_out"),
-        ("compiled", 2.1, "", "compiled"),
-        ("compiled", 1.9, "", None),
-    ],
-)
-def test_what_came_near_the_limit_is_remembered(tmp_path, outcome, seconds, printed, recalled):
-    slow(tmp_path).keep(ENGINE, "{}", outcome, seconds, printed)
-    assert slow(tmp_path).recall(ENGINE, "{}") == (recalled, printed)
-
-
-@pytest.mark.parametrize("content", [b"", b"no such outcome\n", b"\xff\xfe"])
-def test_a_memory_that_is_damaged_or_of_another_schema_is_no_memory(tmp_path, content):
-    memory = slow(tmp_path)
-    for schema, outcome in (("{}", "timed_out"), ("true", "compiled")):
-        memory.keep(ENGINE, schema, outcome, 9.0)
-    memory._file(ENGINE, "{}").rename(memory._file(ENGINE, "true"))
-    memory._file(ENGINE, "{}").write_bytes(content)
-    assert memory.recall(ENGINE, "true") == memory.recall(ENGINE, "{}") == NOTHING
-    assert memory.limit("compiled") > memory.limit(None) == 10.0, "what compiled has more time"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"engine": replace(ENGINE, version="2")},
-        {"engine": replace(ENGINE, options={"fast": True})},
-        {"engine": replace(ENGINE, code="b")},
-        {"engine": replace(ENGINE, build="wheel sha256:1")},
-        {"schema": "true"},
-        {"limit": 11.0},
-        {"vocabulary": "w"},
-    ],
-)
-def test_nothing_else_is_taken_for_it(tmp_path, other):
-    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
-    asked = slow(tmp_path, other.get("limit", 10.0), other.get("vocabulary", "v"))
-    assert asked.recall(other.get("engine", ENGINE), other.get("schema", "{}")) == NOTHING
-
-
-def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path):
-    (tmp_path / "file").write_text("")
-    memory = slow(tmp_path / "file")
-    memory.keep(ENGINE, "{}", "timed_out", 10.0)
-    assert memory.recall(ENGINE, "{}") == NOTHING
-
-
-@pytest.fixture
-def hanging(tmp_path, vocabulary, vocabulary_file):
-    """Of one engine, which hangs at will; it has 0.3 s, and remembers what needs them."""
-    spec = EngineSpec(
-        "hangs", "tests.miniatures:HangsOnCompile", default_options(HangsOnCompile), paths=(".",)
-    )
-    memory = SlowSchemas(tmp_path, 0.3, vocabulary.sha256)
-    limits = Limits(compile=0.3)
-    panel = Panel([spec], str(vocabulary_file), vocabulary.words, limits, memory)
-    yield panel
-    panel.close()
-
-
 @pytest.mark.processes
-def test_a_panel_tries_a_schema_that_timed_out_only_once(hanging):
-    schema = '{"const": 1, "x-crash": true}'
-    first = hanging.compile(schema)[0]
-    assert isinstance(first, TimedOut)
-    assert hanging.output(0) == "this may take long\n"
-    assert hanging.open() == {}
-    again = hanging.compile(schema)[0]
-    assert (again, hanging.output(0)) == (first, "this may take long\n")
-    assert hanging.output(0) == "", "it is told once"
-    assert hanging.open() == {}, "the host was not asked, so it did not die again"
-    assert isinstance(hanging.compile('{"const": 1}')[0], Compiled)
-
-
-@pytest.mark.processes
-def test_that_somebody_stopped_an_engine_says_nothing_of_the_schema(hanging, monkeypatch):
+def test_that_somebody_stopped_an_engine_says_nothing_of_the_schema(panel_of, monkeypatch):
     monkeypatch.setattr(hosts, "STOPPED_SECONDS", 0.5)
-    assert hanging.open() == {}
-    stopped = hanging._hosts[0]._process
+    panel = panel_of(miniatures.Enumerator)
+    assert panel.open() == {}
+    stopped = panel._hosts[0]._process
     os.kill(stopped.pid, signal.SIGSTOP)
-    assert isinstance(hanging.compile('{"const": 1}')[0], Compiled)
-    assert hanging._hosts[0]._process != stopped, "another process was asked"
+    assert isinstance(panel.compile('{"const": 1}')[0], Compiled)
+    assert panel._hosts[0]._process != stopped, "another process was asked"

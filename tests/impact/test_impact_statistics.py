@@ -1,10 +1,10 @@
-"""Engines compared by paired answers, and the effects of an instruction's placement."""
+"""Engines compared by paired answers."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.impact.statistics import compared, placement_effects, share
+from harness.impact.statistics import compared, share
 
 ANSWERS = st.dictionaries(st.sampled_from("abcdefghij"), st.booleans(), min_size=1)
 
@@ -61,43 +61,3 @@ class TestPairs:
     def test_the_seed_decides_the_interval(self):
         mixed = {"a": answers(30, 70), "b": answers(45, 55)}
         assert compared(mixed, seed=1) == compared(mixed, seed=1) != compared(mixed, seed=2)
-
-
-def placed(*rows):
-    """Answers by question: right or not under R00, R01, R10 and R11."""
-    names = ("R00", "R01", "R10", "R11")
-    return {
-        f"q/{at}/{one}": bool(hit)
-        for at, row in enumerate(rows)
-        for one, hit in zip(names, row, strict=True)
-    }
-
-
-class TestPlacements:
-    def test_effects_are_differences_of_accuracies(self):
-        found = placement_effects(placed(*[(0, 1, 0, 1)] * 30, *[(0, 0, 0, 1)] * 10))
-        key, prompt, both, interaction = found["effects"]
-        assert (found["groups"], found["accuracy"]["R01"]["value"]) == (40, 0.75)
-        assert [one["value"] for one in found["effects"]] == [0.75, 0.0, 1.0, 0.25]
-        assert key["low"] < 0.75 < key["high"]
-        assert both["low"] is None
-        assert key["verdict"] == interaction["verdict"] == "raises"
-        assert prompt["verdict"] == "cannot tell"
-
-    def test_two_gains_that_do_not_add_up_interact(self):
-        found = placement_effects(placed(*[(0, 1, 1, 1)] * 20, (0, 0, 0, 0)))
-        assert found["effects"][-1]["value"] == pytest.approx(-20 / 21)
-        assert found["effects"][-1]["verdict"] == "lowers"
-
-    def test_questions_without_all_four_answers_do_not_count(self):
-        some = placed((0, 1, 1, 1), (1, 1, 1, 1))
-        del some["q/1/R10"]
-        assert placement_effects(some)["groups"] == 1
-        assert placement_effects({"q/1/R10": True}) is None
-
-    @given(st.lists(st.tuples(*[st.booleans()] * 4), min_size=1, max_size=9))
-    def test_the_interaction_is_what_both_gains_lack(self, rows):
-        key, prompt, both, interaction = (
-            one["value"] for one in placement_effects(placed(*rows))["effects"]
-        )
-        assert interaction == pytest.approx(both - key - prompt)

@@ -51,7 +51,7 @@ def answered(directory: Path, run: RunDirectory) -> dict[str, Any]:
         for number in range(12):
             steps = () if name == "unconstrained" or number else (step,)
             more = {"correct": number < right, "tokens": (1, 2), "overruled": steps}
-            answers.append(ModelAnswer(str(number), "", "", name, "answered", **more))
+            answers.append(ModelAnswer(str(number), name, "answered", **more))
     answers.close()
     return answers_of_models(directory / "impact", engines)
 

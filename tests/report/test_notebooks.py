@@ -82,7 +82,6 @@ class TestExecuted:
     @pytest.fixture(autouse=True)
     def fresh(self, tmp_path, monkeypatch):
         """A clone without runs: the notebooks are executed where there is nothing."""
-        monkeypatch.setenv("MASKCOURT_SLOW_SCHEMAS", str(tmp_path / "slow"))
         monkeypatch.delenv("MASKCOURT_RUN", raising=False)
         (tmp_path / "notebooks").mkdir()
         self.directory = tmp_path / "notebooks"

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from harness import interrupts
-from harness.directories import SLOW_SCHEMAS, slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import Executor, installed, run_with
@@ -295,9 +294,7 @@ def _lane(order: LaneOrder, vocabulary_path: str) -> Lane:
             )
     settings = order.settings
     specs = provide_all([replace(one, interpreter=sys.executable) for one in settings.specs])
-    slow = settings.slow_schemas or str(slow_schemas_directory())
-    settings = replace(settings, specs=tuple(specs), slow_schemas=slow)
-    return Lane(replace(settings, vocabulary_path=vocabulary_path))
+    return Lane(replace(settings, specs=tuple(specs), vocabulary_path=vocabulary_path))
 
 
 def _travelling(settings: LaneSettings) -> LaneSettings:
@@ -306,8 +303,7 @@ def _travelling(settings: LaneSettings) -> LaneSettings:
         replace(one, interpreter="", paths=one.paths[one.interpreter != sys.executable :])
         for one in settings.specs
     )
-    slow = os.environ.get(SLOW_SCHEMAS)
-    return replace(settings, specs=specs, vocabulary_path="", slow_schemas=slow)
+    return replace(settings, specs=specs, vocabulary_path="")
 
 
 def _away() -> tuple[str, ...]:
