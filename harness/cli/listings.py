@@ -96,7 +96,7 @@ def _versions(row: dict[str, Any]) -> list[str]:
     words += [one_line(f"build {build} at hand") for build in row["builds"]]
     if tested and tested not in (installed, *at_hand):
         words.append(f"{tested} can be had")
-    return words + ([row["remark"]] if row["remark"] else [])
+    return words
 
 
 @engines.command(cls=Command)

@@ -31,10 +31,9 @@ _SHOWN = 200
 
 @dataclass(frozen=True)
 class Asking:
-    """How an answer is printed, and how long it may take."""
+    """How an answer is printed."""
 
     as_csv: bool = option(False, "Print as CSV.", "--csv")
-    time_limit: float = option(60.0, "End the query after so long.", above=0, unit="SECONDS")
 
 
 @command(Trusting, Json, Asking)
@@ -55,7 +54,7 @@ def query(access: Trusting, json: Json, asking: Asking, arguments: Sequence[str]
     if json.as_json and asking.as_csv:
         raise UsageError("--json and --csv exclude each other", "leave one out")
     stored = [access.open(Path(run)) for run in runs]
-    answer = ask(stored, sql, seconds=asking.time_limit)
+    answer = ask(stored, sql)
     if json.as_json:
         _print_json(answer)
     elif asking.as_csv:

@@ -141,7 +141,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
     """Per engine: its adapter, the versions installed, tested and at hand, its options."""
     listed: dict[str, dict[str, Any]] = {}
     for name, reference in known_engines().items():
-        row = listed[name] = {"adapter": reference, "at_hand": [], "builds": [], "remark": ""}
+        row = listed[name] = {"adapter": reference, "at_hand": [], "builds": []}
         row |= {"distribution": None, "installed": None, "tested": None, "options": {}}
         try:
             adapter = adapter_class(reference)
@@ -153,7 +153,6 @@ def listed_engines() -> dict[str, dict[str, Any]]:
             row["installed"] = importlib.metadata.version(distribution)
         row["tested"] = getattr(adapter, "TESTED", None)
         row["at_hand"], row["builds"] = at_hand(distribution), builds_at_hand(distribution)
-        row["remark"] = getattr(adapter, "NOT_ON_INDEX", "")
         row["options"] = {
             key: {"default": one.default, "choices": one.choices, "help": one.help}
             for key, one in adapter.OPTIONS.items()
@@ -181,13 +180,9 @@ def _missing(spec: EngineSpec) -> _Wanted | None:
     version = spec.version
     if spec.packages is None:
         adapter = _adapter(spec)
-        withheld = getattr(adapter, "NOT_ON_INDEX", None)
         distribution = getattr(adapter, "DISTRIBUTION", None)
-        installed = not distribution or _find(distribution, sys.path)
-        if installed and (withheld or version is None):
+        if version is None and (not distribution or _find(distribution, sys.path)):
             return None
-        if withheld:
-            raise UsageError(f"engine {spec.name!r} is not installed", withheld)
         version = version or getattr(adapter, "TESTED", None)
         if version is None:
             raise UsageError(

@@ -45,9 +45,7 @@ from tests.inprocess import mask_of
 pytestmark = pytest.mark.engines
 
 FAST = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
-ENGINES = tuple(
-    adapter_class(reference) for name, reference in built_in().items() if name != "dotjson"
-)
+ENGINES = tuple(map(adapter_class, built_in().values()))
 
 
 def of(kind: Any, *values: str):

@@ -253,7 +253,7 @@ class TestPlugIns:
         assert list(listed) == ["aaa", *sorted(built_in())]
         options = {name: vars(option) for name, option in Mine.OPTIONS.items()}
         about = {"adapter": MINE, "distribution": "no-such-distribution", "options": options}
-        nothing = {"installed": None, "tested": None, "at_hand": [], "builds": [], "remark": ""}
+        nothing = {"installed": None, "tested": None, "at_hand": [], "builds": []}
         assert listed["aaa"] == {**about, **nothing}
         assert listed["xgrammar"]["installed"] == importlib.metadata.version("xgrammar")
 
@@ -262,7 +262,7 @@ class TestPlugIns:
         refused(lambda: parse_spec("mine"), "tests.no_such_module")
 
 
-@pytest.mark.parametrize("name", sorted(built_in().keys() - {"dotjson"}))
+@pytest.mark.parametrize("name", sorted(built_in()))
 def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
     row = listed_engines()[name]
     distribution = canonicalize_name(row["distribution"])
