@@ -45,6 +45,7 @@ class TextFacts:
         self._real = {*map(value_key, instances)} - {""}
         self._valid_without_formats = valid_without_formats
         self._known: dict[bytes, bool] = {}
+        self._shown: dict[tuple[bytes, bool], str] = {}
         self._has_format = '"format"' in source
         self._has_branches = '"if"' in source
 
@@ -79,9 +80,14 @@ class TextFacts:
         A member that nobody declared is an everyday error, but hardly anybody's valid value; nor is
         what a schema allows because it names no type.
         """
+        known = text, kind in ACCEPTANCES
+        if known not in self._shown:
+            self._shown[known] = self._shown_by(*known)
+        return self._shown[known]
+
+    def _shown_by(self, text: bytes, accepted: bool) -> str:
         if value_key(text) in self._real:
             return REAL
-        accepted = kind in ACCEPTANCES
         if not is_plain(text, self._names, is_open=accepted or not self._names):
             return RARE
         return PLAIN if accepted or self._is_meant(text) else RARE

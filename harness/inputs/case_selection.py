@@ -100,7 +100,7 @@ def select(
         hint = f"they look like {all_ids[0]!r}; * matches any characters"
         raise UsageError(f"none of {len(all_ids)} case ids matches {pattern!r}", hint)
     if with_valid:
-        able = (case.id for case in source.read(ids) if case.valid)
+        able = source.with_valid(ids)
         valid_ids = list(islice(able, limit if sample is None else None))
         if not valid_ids and not generated:
             raise UsageError(f"none of the {len(ids)} selected cases has a valid instance")
