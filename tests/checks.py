@@ -9,7 +9,6 @@ from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.tables import Rows
 from harness.validators.service import ValidatorService
 from tests.comparison.test_case_run import AllowsOnlyExtra, ForbidsEnd, kinds
-from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, Typist, errors
 from tests.comparison.test_exact import assert_witnesses_replay
 from tests.comparison.test_flaws import LiesAndAccepts
 from tests.comparison.test_instances import BYTES, proven
@@ -170,11 +169,6 @@ def check_every_error_has_one_witness() -> None:
         "false_acceptance",
         "mask_consume_mismatch",
     ]
-
-
-def check_an_end_that_all_allow_is_told_once() -> None:
-    rows = run_case([Typist], case({"type": "number", "x-extra": [""]}, 12), VOCABULARY, CHALLENGED)
-    assert [(one["kind"], one["dispute"]) for one in errors(rows)] == [("stops_too_early", -1)]
 
 
 def check_samples_prove_what_is_so() -> None:

@@ -36,7 +36,7 @@ from tests import miniatures
 
 def study(**changes: Any) -> Rules:
     """The original study's way, but for these rules: only what engines dispute themselves."""
-    return replace(Rules(on_dropout="stop", challenger=False, generated=0, samples=0), **changes)
+    return replace(Rules(on_dropout="stop", generated=0, samples=0), **changes)
 
 
 UNCAPPED = study(cap=None)

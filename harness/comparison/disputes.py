@@ -29,11 +29,6 @@ class Dispute:
     tokens: Tokens
     drawn: Tokens
 
-    @property
-    def is_among_engines(self) -> bool:
-        """Whether engines differ; else all of them say other than the challenger."""
-        return bool(self.accepters and self.rejecters)
-
 
 _ENOUGH: Final = 4
 """So many proven rejections show what an engine does with spellings at such a place."""

@@ -73,7 +73,7 @@ TEXTS = [
 
 
 def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_file, tmp_path):
-    options = ("--samples", 0, "--generated", 0, "--challenger", "json")
+    options = ("--samples", 0, "--generated", 0)
     out = finished_run(tmp_path, TEXTS, f"{HALF_AS_FUSSY},{FUSSY}", vocabulary_file, *options)
     options = ("--engine", FUSSY, "--trust", "--json", "--lanes", 1)
     of_fussy = json.loads(maskcourt("bugs", out, *options).stdout)["bugs"]

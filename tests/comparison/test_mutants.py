@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from harness.comparison import (
-    case_run,
     case_walk,
-    challenger,
     disputes,
     findings,
     flaws,
@@ -34,13 +32,11 @@ from harness.validators import judge, validate
 from tests import checks
 from tests.comparison import (
     test_case_run,
-    test_challenger,
     test_flaws,
     test_instances,
     test_made,
     test_walk,
 )
-from tests.comparison.test_challenger import SecondTypist, Typist
 from tests.comparison.test_exact import PLANTED
 from tests.comparison.test_exact import TestOneDeviation as OneDeviation
 
@@ -253,12 +249,7 @@ def crediting_the_accused(prepared):
     return proven
 
 
-def of_its_right_neighbour(name):
-    """The name of an engine in place of the challenger's."""
-    return lambda self, engine: self._names[engine]
-
-
-AllShare, Ends = test_challenger.TestAnErrorThatAllShare, test_case_run.TestTheEndOfGeneration
+Ends = test_case_run.TestTheEndOfGeneration
 Failure, Unfinishable = test_case_run.TestTheFailureOfOneEngine, test_flaws.TestUnfinishable
 Masks, Walked = test_flaws.TestMasksThatHideWhatIsConsumed, test_walk.TestWalkedText
 
@@ -276,34 +267,6 @@ def it_is_attributed() -> None:
 
 
 MUTANTS = (
-    Mutant(
-        "the challenger allows what is no JSON",
-        instead(
-            challenger.JsonMasks,
-            "at",
-            lambda at: lambda self, state: self._vocabulary.ordinary_mask,
-        ),
-        lambda: AllShare().test_a_token_that_all_allow_convicts_all("shared"),
-    ),
-    Mutant(
-        "what the challenger found is put in an engine's mouth",
-        instead(verdict_record.VerdictNotes, "_name", of_its_right_neighbour),
-        lambda: AllShare().test_a_token_that_all_forbid_convicts_all((Typist, SecondTypist)),
-    ),
-    Mutant(
-        "an end that all allow is told by the challenger, too",
-        instead(
-            case_walk,
-            "challenges",
-            lambda challenges: lambda *given, ends: challenges(*given, ends=True),
-        ),
-        checks.check_an_end_that_all_allow_is_told_once,
-    ),
-    Mutant(
-        "one engine alone has nobody to differ from",
-        instead(case_run.RunningCase, "fewest", lambda _: 2),
-        test_challenger.TestOneAlone().test_is_walked_to_the_end,
-    ),
     Mutant(
         "acceptances and rejections are swapped in the findings",
         instead(position_resolution.PositionResolution, "__init__", with_swapped_acceptances),
