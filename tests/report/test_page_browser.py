@@ -67,22 +67,6 @@ class TestAnswers:
         assert page.text("#about-bugs").endswith("when the run is finished.")
 
 
-class TestAnswersOfModels:
-    def test_stand_beside_the_errors_of_the_same_engine(self, browser):
-        page = browser("varied")
-        assert "tiny.gguf answered 12 items of sums" in page.text("#about-answers")
-        rows = [row.split("\t") for row in page.texts("#table-answers tbody tr")]
-        names, right, *_ = zip(*rows, strict=True)
-        assert names == ("unconstrained", "one:A", "two:B")
-        assert [one.split()[0] for one in right] == ["100%", "8.3%", "100%"]
-        assert [row[2].split() for row in rows] == [[NONE], *[["1", "of", "24", "tokens"]] * 2]
-        assert [row[5].split()[0] for row in rows] == [NONE, "50.0%", "not"]
-        note = page.text("#note-answers")
-        assert "cannot tell unconstrained and two:B apart (11 items, p = 1)." in note
-        assert "unconstrained is better than one:A" in note
-        assert "Left out of these comparisons: 1 items" in note
-
-
 class TestBugs:
     def test_stand_by_engine_with_what_it_loses_and_leaks(self, browser):
         page = browser("varied")
