@@ -10,7 +10,8 @@ from harness.comparison.case_run import Rules
 from harness.engines.panel import Limits, limit_option
 from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
 from harness.errors import InputError
-from harness.inputs.schema_inputs import NamedSchema, read_schemas
+from harness.inputs.schema_inputs import read_schemas
+from harness.inputs.tools import NamedSchema
 from harness.options import LIMITS, option
 from harness.validators.validate import UnjudgeableError, Validators
 
