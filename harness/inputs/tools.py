@@ -53,8 +53,8 @@ def tools_in(value: Any, where: str, server: str) -> list[NamedSchema]:
     if isinstance(value, dict) and "jsonrpc" in value:
         value = value.get("result")
     if isinstance(value, dict) and isinstance(value.get("openapi"), str):
-        title = re.sub(r"[\s/]+", "-", str(mapped(value, "info").get("title", ""))).strip("-")
-        server, found = title or server, list(_Document(value, where).bodies())
+        server = str(mapped(value, "info").get("title") or server)
+        found = list(_Document(value, where).bodies())
     elif isinstance(value, dict) and isinstance(value.get("tools"), list):
         found = list(_defined(value["tools"], where))
         if not found:
@@ -71,6 +71,7 @@ def tools_in(value: Any, where: str, server: str) -> list[NamedSchema]:
 def _named(found: list[tuple[str, Any]], where: str, server: str) -> list[NamedSchema]:
     """Each schema by its name; those of one name get numbers."""
     named: dict[str, NamedSchema] = {}
+    server = re.sub(r"[^\w.@:+-]+", "-", server).strip("-")[:80] or "server"
     for tool, schema in found:
         about = f"{where}: tool {tool!r}"
         if not isinstance(schema, dict | bool):
