@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.classification.departures import is_printed, load_warnings
 from harness.engines.presets import backends_of, taken_by
+from harness.inputs.cases import EQUAL
 from harness.runs.directory import RunDirectory
 
 _SOURCE = re.compile(r"^\S+\.(?:cc|cpp|h|py|rs):\d+: ")
@@ -34,9 +35,13 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
     in how many ``schemas`` they do.
     """
     columns = ["case", "engine", "stage", "outcome", "message", "output"]
+    cases = run.table("cases", ["case", "family"]).to_pylist()
+    rewritten = {one["case"] for one in cases if one["family"] == EQUAL}
     found: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     about: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for row in run.table("engines", columns).to_pylist():
+        if row["case"] in rewritten:
+            continue
         engine, outcome = row["engine"], row["outcome"]
         if compiled := outcome == "compiled":
             outcome = "warned"

@@ -15,7 +15,8 @@ warned of.
 
 An engine was judged on a schema if it was judged at a position of a walk, or by a whole text. Of
 engines in pairs, what the other one was not judged on does not count: who goes on where others gave
-up is not worse for what is found there.
+up is not worse for what is found there. What the challenger alone led to is left out of pairs: it
+convicts all engines of a position or the last one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import numpy.typing as npt
 from harness import verdict_kinds as kinds
 from harness.analysis.statistics import is_sample, paired, shares
 from harness.analysis.stored import WORST_FIRST, StoredRun
+from harness.inputs.cases import EQUAL
 
 PAIR: Final = (
     *("counted", "values", "first", "second", "schemas", "both", "only_first", "only_second"),
@@ -55,7 +57,7 @@ class Rates:
             """SELECT engine, case_row, list_position($1, effect::VARCHAR) - 1 AS effect,
                 least(enum_code(shown_by), 2)::BIGINT AS shown_by,
                 bool_and(class <> 'bug') AS declared,
-                bit_or(judged)::BIGINT AS judged
+                coalesce(bit_or(judged) FILTER (NOT only_challenger), 0)::BIGINT AS judged
             FROM verdicts WHERE effect <> '' AND engine >= 0
             GROUP BY engine, case_row, effect, shown_by""",
             list(kinds.EFFECTS),
@@ -63,13 +65,18 @@ class Rates:
         tested = stored.arrays(
             "SELECT DISTINCT engine, case_row FROM tested WHERE verdict IN ('valid', 'invalid')"
         )
+        self._own = stored.arrays("SELECT family <> $1 AS own FROM cases ORDER BY case_row", EQUAL)
         self._tested = np.zeros((len(stored.engines), len(stored.cases)), dtype=bool)
         self._tested[tested["engine"], tested["case_row"]] = True
 
     def judged(self, *engines: int) -> Bools:
-        """On which schemas engines were judged: together in a walk, or each by a text."""
+        """On which schemas engines were judged: together in a walk, or each by a text.
+
+        Rewritings of schemas are no schemas of their own.
+        """
         walked = self.stored.judged_positions(*engines) > 0
         together: Bools = walked | self._tested[list(engines)].all(axis=0)
+        together &= self._own["own"]
         return together
 
     def _among(self, effects: Sequence[str], engine: int, *, bugs: bool = False) -> Bools:

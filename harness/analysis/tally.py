@@ -13,10 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from harness.analysis.compile_reasons import schemas_by_backend
+from harness.analysis.equal_schemas import equal_schemas
 from harness.analysis.matrix import matrix
 from harness.analysis.rates import Rates, walked_bytes
 from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.timing import timings
+from harness.inputs.cases import EQUAL
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import GENERATED, TEXT_TABLES, VERDICT_TABLES
 from harness.validators.format_rules import format_rule
@@ -35,8 +37,8 @@ from harness.workers.outcomes import ADAPTER_FAULTS, COMPILE_STATUSES
 
 _TOTAL: Final = ("tokens", "positions", "cases")
 _COUNTS: Final = {
-    FALSE_ACCEPTANCE.name: (*_TOTAL, "located", "by_format"),
-    FALSE_REJECTION.name: _TOTAL,
+    FALSE_ACCEPTANCE.name: (*_TOTAL, "only_challenger", "located", "by_format"),
+    FALSE_REJECTION.name: (*_TOTAL, "only_challenger"),
 }
 
 
@@ -51,7 +53,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         (whether some were left out: counts are then of those that were resolved), ``seconds``,
         ``formats`` (what they are to the validators), ``finished``, ``sampled`` (whether the cases
         are a sample of something), ``matrix`` (see `harness.analysis.matrix`), ``pairs`` (see
-        `harness.analysis.rates.Rates.pairs`); and ``engines``, per engine:
+        `harness.analysis.rates.Rates.pairs`), ``equal_schemas`` (see
+        `harness.analysis.equal_schemas`); and ``engines``, per engine:
 
         - ``version``, ``build`` (of a build at hand), ``options``, ``packages``, ``tokens_asked``,
           ``tokens_with_other_bytes``;
@@ -62,9 +65,10 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
           and, of the references of these, `harness.analysis.rates.walked_bytes`);
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
-          ``by_format``: those that rest on ``format`` alone), ``other_kinds`` likewise by kind,
-          ``by_class`` (tokens by kind and class), ``unresolved``, ``contested``, ``contested_by``,
-          ``why`` (what stands behind bugs);
+          ``by_format``: those that rest on ``format`` alone; ``only_challenger`` of both: those to
+          which the challenger alone led), ``other_kinds`` likewise by kind, ``by_class`` (tokens by
+          kind and class), ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands
+          behind bugs);
         - ``instances`` and ``samples``: see `_text_counts`;
         - ``timings``: see `harness.analysis.timing`, in microseconds.
     """
@@ -75,8 +79,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     ):
         status[row["status"]][row["reason"]] = row["n"]
     disputes = stored.one(
-        """SELECT coalesce(sum(tokens), 0)::BIGINT AS disputed_tokens,
-            coalesce(sum(drawn), 0)::BIGINT AS resolved_tokens,
+        f"""SELECT coalesce(sum(tokens) FILTER ({_AMONG}), 0)::BIGINT AS disputed_tokens,
+            coalesce(sum(drawn) FILTER ({_AMONG}), 0)::BIGINT AS resolved_tokens,
             coalesce(bool_or(drawn < tokens), false) AS capped FROM disputes"""
     )
     engines = _engines(stored, rates)
@@ -84,6 +88,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         "matrix": matrix(stored, rates, engines),
         "engines": engines,
         "pairs": rates.pairs(),
+        "equal_schemas": equal_schemas(stored),
         "sampled": rates.sampled,
         "cases": len(stored.cases),
         "walked": sum(status["walked"].values()),
@@ -109,6 +114,9 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         "formats": format_rule(run.manifest["identity"]),
         "finished": run.finished,
     }
+
+
+_AMONG: Final = "accepters <> 0 AND rejecters <> 0"
 
 
 def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
@@ -168,7 +176,7 @@ def _by_kind(stored: StoredRun) -> Mapping[tuple[int, str, str], Mapping[str, in
     classes = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)
     rows = stored.rows(
         f"""SELECT engine, evidence, kind, count(*) AS tokens, count(DISTINCT spot) AS positions,
-            count(DISTINCT case_row) AS cases,
+            count(DISTINCT case_row) AS cases, count_if(only_challenger) AS only_challenger,
             count_if(located) AS located, count_if(by_format) AS by_format, {classes}
         FROM verdicts WHERE kind IN $1 AND engine >= 0 GROUP BY engine, evidence, kind""",
         list(ERRORS),
@@ -206,8 +214,10 @@ def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:
         """SELECT engine, CASE WHEN stage = 'compile' THEN stage WHEN outcome IN $1
                 THEN 'adapter_faults' ELSE 'failures' END AS part,
             CASE part WHEN 'failures' THEN concat(stage, '_', outcome) ELSE outcome END AS word,
-            count(*) AS n FROM engines GROUP BY ALL ORDER BY word""",
+            count(*) AS n FROM engines JOIN cases USING (case_row) WHERE family <> $2
+        GROUP BY ALL ORDER BY word""",
         list(ADAPTER_FAULTS),
+        EQUAL,
     ):
         if row["part"] != "compile" or row["word"] in COMPILE_STATUSES:
             parts[row["engine"]][row["part"]][row["word"]] = row["n"]

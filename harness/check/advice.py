@@ -21,7 +21,9 @@ from harness.engines.specs import EngineSpec, adapter_class, parse_spec
 from harness.jsontext.strict_json import parse
 from harness.jsontext.usual_spellings import usual_spellings, value_key
 from harness.protocol import Option
-from harness.schemas.schema import LISTS, SINGLE, target
+from harness.schemas.rewritings import REWRITINGS, Place, Rewriting, SchemaAnatomy, everywhere
+from harness.schemas.schema import LISTS, SINGLE
+from harness.validators.drafts import draft_of
 from harness.verdict_kinds import REJECTIONS
 
 _MOST: Final = 8
@@ -41,68 +43,33 @@ _BELONG: Final = (
 _Spellings = Sequence[ErrorCase]
 """A case with a text, and that with other spellings of its value."""
 
-Rewriting = Callable[[Mapping[str, Any], Any], Any]
-"""Given a subschema and the whole schema, what says the same in other words; None for nothing."""
+_IN_WORDS: Final = {
+    "const-as-enum": "`enum` with one value in place of `const`",
+    "enum-as-const": "`const` in place of `enum` with one value",
+    "types-apart": "`anyOf` of single types in place of a list of types",
+    "other-bounds": "`minimum` and `maximum` of integers in place of exclusive bounds",
+    "lengths-as-pattern": (
+        "a `pattern` such as ^[\\s\\S]{1,9}$ in place of `minLength` and `maxLength`"
+    ),
+    "reference-inlined": "what it refers to in place of `$ref`",
+    "implied-left-out": "the schema without keywords that forbid nothing",
+    "split-members": "`allOf` of two parts in place of `properties`",
+}
 
 
-def _const(part: Mapping[str, Any], _: Any) -> Any:
-    return {**_but(part, "const"), "enum": [part["const"]]} if "const" in part else None
-
-
-def _enum(part: Mapping[str, Any], _: Any) -> Any:
-    one = part.get("enum")
-    single = isinstance(one, list) and len(one) == 1 and "const" not in part
-    return {**_but(part, "enum"), "const": one[0]} if single and one else None
-
-
-def _types(part: Mapping[str, Any], _: Any) -> Any:
-    kinds = part.get("type")
-    if not isinstance(kinds, list) or "anyOf" in part:
-        return None
-    return {"anyOf": [{**part, "type": kind} for kind in kinds]}
-
-
-def _one_of(part: Mapping[str, Any], _: Any) -> Any:
-    if "oneOf" not in part or "anyOf" in part:
-        return None
-    return {**_but(part, "oneOf"), "anyOf": part["oneOf"]}
-
-
-def _exclusive(part: Mapping[str, Any], _: Any) -> Any:
-    low, high = part.get("exclusiveMinimum"), part.get("exclusiveMaximum")
-    if part.get("type") != "integer" or {"minimum", "maximum"} & set(part):
-        return None
-    bounds = {"minimum": low + 1} if type(low) is int else {}
-    bounds |= {"maximum": high - 1} if type(high) is int else {}
-    return {**_but(part, "exclusiveMinimum", "exclusiveMaximum"), **bounds} if bounds else None
-
-
-def _lengths(part: Mapping[str, Any], _: Any) -> Any:
-    low, high = part.get("minLength", 0), part.get("maxLength", "")
-    if "pattern" in part or not {"minLength", "maxLength"} & set(part):
-        return None
-    return {**_but(part, "minLength", "maxLength"), "pattern": f"^[\\s\\S]{{{low},{high}}}$"}
-
-
-def _reference(part: Mapping[str, Any], whole: Any) -> Any:
-    found = target(whole, part["$ref"]) if isinstance(part.get("$ref"), str) else None
-    if not isinstance(found, dict) or '"$ref"' in compact(found):
-        return None
-    return {**found, **_but(part, "$ref")}
+def _one_of(place: Place, _: SchemaAnatomy) -> Any:
+    part = place.schema
+    fits = "oneOf" in part and "anyOf" not in part
+    return {**_but(part, "oneOf"), "anyOf": part["oneOf"]} if fits else None
 
 
 def _but(part: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in part.items() if name not in names}
 
 
-REWRITINGS: Final[Mapping[str, Rewriting]] = {
-    "`enum` with one value in place of `const`": _const,
-    "`const` in place of `enum` with one value": _enum,
-    "`anyOf` of single types in place of a list of types": _types,
+_OTHERWISE: Final[Mapping[str, Rewriting]] = {
+    **{words: REWRITINGS[name] for name, words in _IN_WORDS.items()},
     "`anyOf` in place of `oneOf` (the same where no two branches overlap)": _one_of,
-    "`minimum` and `maximum` of integers in place of exclusive bounds": _exclusive,
-    "a `pattern` such as ^[\\s\\S]{1,9}$ in place of `minLength` and `maxLength`": _lengths,
-    "what it refers to in place of `$ref`": _reference,
 }
 
 
@@ -183,8 +150,8 @@ class _Tries:
 
     def say_otherwise(self, spec: EngineSpec) -> None:
         """Try the same schema in other words, and other options."""
-        for words, rewriting in REWRITINGS.items():
-            how = functools.partial(_changed, rewriting=rewriting)
+        for words, rewriting in _OTHERWISE.items():
+            how = functools.partial(_rewritten, rewriting)
             self.attempt(f"write {words}", how, self.problems)
         for option, changed in variants(spec):
             self.trial.change(changed)
@@ -271,15 +238,9 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(f"`{one}`" for one in names)
 
 
-def _changed(schema: Any, rewriting: Rewriting) -> Any:
-    """A schema with a rewriting everywhere, innermost first; None where it changes nothing."""
-    changed = schema
-    for path, _ in reversed(list(subschemas(schema))):
-        part = functools.reduce(lambda whole, step: whole[step], path, changed)
-        new = rewriting(part, schema) if isinstance(part, dict) else None
-        if new is not None:
-            changed = replaced(changed, path, new)
-    return None if changed is schema else changed
+def _rewritten(rewriting: Rewriting, schema: Any) -> Any:
+    draft = draft_of(schema)
+    return None if draft is None else everywhere(rewriting, schema, draft.name)
 
 
 def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]:
@@ -297,7 +258,10 @@ def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]
 
 
 def _without(schema: Any, names: Sequence[str]) -> Any:
-    """A schema without some keywords, wherever they stand."""
-    return _changed(
-        schema, lambda part, _: _but(part, *names) if set(names) & part.keys() else None
-    )
+    """A schema without some keywords, wherever they stand; None where it has none of them."""
+    changed = schema
+    for path, _ in reversed(list(subschemas(schema))):
+        part = functools.reduce(lambda whole, step: whole[step], path, changed)
+        if isinstance(part, dict) and set(names) & part.keys():
+            changed = replaced(changed, path, _but(part, *names))
+    return None if changed is schema else changed

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from harness.engines.requests import Follow
@@ -117,10 +117,12 @@ class _Refusal:
 class _Search:
     """One value after one beginning: what is known of its spellings.
 
-    `refused` are spellings after the beginning that are refused, `from_start` whole ones.
+    `refused` are spellings after the beginning that are refused, `from_start` whole ones; of those
+    after the beginning `enough` were tried unless there was no room for more.
     """
 
     rejected: Rejected
+    enough: bool = False
     refused: list[_Refusal] = field(default_factory=list)
     from_start: list[_Refusal] = field(default_factory=list)
     effect: Effect | None = None
@@ -149,10 +151,8 @@ class CaseEffects:
         vocabulary: Vocabulary,
         slow: Container[int] = (),
     ) -> None:
-        self._schema, self._judge, self._vocabulary, self._slow = schema, judge, vocabulary, slow
-        # what is asked of one engine is asked of the others, too
-        self._tokens_of = lru_cache(1 << 10)(tokens_of)
-        self._size = lru_cache(1 << 10)(self._bytes_of)
+        self._schema, self._judge, self._tokens_of = schema, judge, tokens_of
+        self._vocabulary, self._slow = vocabulary, slow
         self._pending: dict[Rejected, list[tuple[EffectColumns, int]]] = {}
         self._first: set[Rejected] = set()
         self._whole: dict[tuple[int, str], _Search] = {}
@@ -237,6 +237,7 @@ class CaseEffects:
             first = list(self._taken.get(engine, ()))[:_FEW] if each[engine] > 1 else ()
             orders = self._orders(engine)
             usual = usual_spellings(text, one.rejected.written, orders, each[engine], first)
+            one.enough |= not len(usual) == each[engine] < _FEW
             for spelling, way in usual.items():
                 if spelling not in known:
                     self._written[engine] += len(spelling)
@@ -266,14 +267,38 @@ class CaseEffects:
         self._after_beginning(list(new.values())[:fully], MOST)
         self._after_beginning(list(new.values())[fully:], _FEW)
         self._whole |= new
+        taken: list[tuple[_Search, bytes]] = []
         for one in searches:
             whole = self._whole[one.value]
             one.from_start = whole.refused
             if whole.effect is not None:
-                one.effect = Effect(TRAP, whole.effect.spelling, len(one.refused))
+                taken.append((one, whole.effect.spelling))
             elif not whole.refused:  # the engine failed, or was not asked
                 one.effect = Effect(UNCLEAR)
+        self._trapped(taken)
         self._look_closer(_open(searches))
+
+    def _trapped(self, taken: Sequence[tuple[_Search, bytes]]) -> None:
+        """Tell traps from spellings, given what is taken from the start.
+
+        Where it goes on from the beginning it is tried there, too; where nothing that does was
+        tried for want of room, it is not clear.
+        """
+        lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
+        asked: dict[int, list[_Search]] = {}
+        for one, text in taken:
+            begun, engine = one.rejected.text[: one.rejected.written], one.rejected.engine
+            one.effect = Effect(TRAP if one.enough else UNCLEAR, text, len(one.refused))
+            if text.startswith(begun) and text not in {refusal.text for refusal in one.refused}:
+                one.effect = Effect(UNCLEAR)
+                lists.setdefault(engine, []).append((one.rejected.tokens, text))
+                asked.setdefault(engine, []).append(one)
+        for engine, answers in self._followed(lists).items():
+            for one, (_, text), refusal in zip(asked[engine], lists[engine], answers, strict=True):
+                if refusal is None:
+                    one.effect = Effect(SPELLING, text, len(one.refused))
+                elif one.enough:
+                    one.effect = Effect(TRAP, text, len(one.refused) + 1)
 
     def _look_closer(self, searches: Iterable[_Search]) -> None:
         """Find the byte at which texts are refused: their token may belong to several places."""
@@ -285,7 +310,7 @@ class CaseEffects:
                     continue
                 token, allowed = refusal.tokens[refusal.allowed], refusal.tokens[: refusal.allowed]
                 at, spelled = self._size(allowed), self._vocabulary.spelled(token)
-                self._faults[engine, refusal] = at, at + max(self._size((token,)), 1)
+                self._faults[engine, refusal] = at, at + max(self._size([token]), 1)
                 if len(spelled) > 1 and engine not in self._slow:
                     asked.setdefault(engine, {})[refusal] = (*allowed, *spelled)
         counts = self._counts({engine: list(some.values()) for engine, some in asked.items()})
@@ -403,7 +428,7 @@ class CaseEffects:
                     del counts[engine]
         return counts
 
-    def _bytes_of(self, tokens: tuple[int, ...]) -> int:
+    def _size(self, tokens: Sequence[int]) -> int:
         return sum(len(self._vocabulary.tokens[token]) for token in tokens)
 
 
@@ -505,8 +530,10 @@ def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int]
     every: list[Order] = [as_given]
     every += [_as_declared(list(_objects(schema)), required_first=one) for one in (False, True)]
 
-    own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
-    return lambda engine: own.get(engine, every)
+    def of(engine: int) -> Sequence[Order]:
+        return [*every, ordered_as(written[engine])] if engine in written else every
+
+    return of
 
 
 def _as_declared(objects: Sequence[dict[str, Any]], *, required_first: bool) -> Order:
@@ -519,7 +546,6 @@ def _as_declared(objects: Sequence[dict[str, Any]], *, required_first: bool) -> 
     others = [name for one in declared for name in one["properties"]]
     others += [name for one in required for name in one["required"] if isinstance(name, str)]
 
-    @lru_cache
     def order(_path: str, names: Sequence[str]) -> Sequence[str]:
         best = max(declared, key=lambda one: len(one["properties"].keys() & names), default={})
         ranked = dict.fromkeys([*best.get("properties", ()), *others])

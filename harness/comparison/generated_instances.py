@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-from harness.comparison.text_facts import is_plain
+from harness.inputs.cases import Case
 from harness.jsontext import strict_json
+from harness.schemas.rewritings import with_names
 from harness.schemas.values import Values
 from harness.schemas.variants import distinct, in_turn
 from harness.schemas.violations import traits, violations
-from harness.validators.judge import INVALID, VALID, Judge, Ruling
+from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
 
 _REFERENCE_ROOM: Final = 600
 """Bytes of a text that is walked: every token of it is a position."""
@@ -75,13 +75,55 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
     with judge.apart():
         judged = _judged(judge, values, style)
         found = [(value, one) for value, one in judged if one.ruling.verdict == VALID]
-        valid = _covering(judge, [one for _, one in found], {*maker.names})
+        valid = _covering(judge, [one for _, one in found])
         known = [strict_json.parse(text) for text in given[:_BROKEN]]
         bases = [*(value for value, _ in found), *known][:_BROKEN]
         each = [violations(maker, schema, value) for value in bases]
         broken = _judged(judge, distinct(islice(in_turn(each), _MOST_BROKEN)), style)
         wrong = [one for _, one in (*judged, *broken) if one.ruling.verdict == INVALID]
         return Made(tuple(valid), tuple(_by_keyword(wrong)), len(values))
+
+
+def make_as_original(
+    judge: Judge, case: Case, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]
+) -> Made:
+    """`make` for the case's schema; for a rewriting, the instances of the original.
+
+    They come in the order and number in which the original has them; none where the validators do
+    not say the same of all.
+    """
+    if case.original is None:
+        return make(judge, schema, given, style)
+    names = dict(case.original.names)
+    old = {new: name for name, new in names.items()}
+    if isinstance(judge.open(case.original.schema), Unjudgeable):
+        judge.open(case.schema)
+        return Made()
+    made = make(
+        judge,
+        strict_json.parse(case.original.schema.encode(), lone_surrogates=True),
+        [_renamed(text, old, style) for text in given],
+        style,
+    )
+    judge.open(case.schema)
+
+    def ruled(before: Sequence[Ruled]) -> tuple[Ruled, ...]:
+        texts = [_renamed(one.text, names, style) for one in before]
+        return tuple(map(Ruled, texts, judge.judge(texts)))
+
+    with judge.apart():
+        valid, invalid = ruled(made.valid), ruled(made.invalid)
+    same = [one.ruling.verdict for one in (*valid, *invalid)] == [
+        one.ruling.verdict for one in (*made.valid, *made.invalid)
+    ]
+    return Made(valid, invalid, made.attempted) if same else Made()
+
+
+def _renamed(text: bytes, names: Mapping[str, str], style: Mapping[str, Any]) -> bytes:
+    if not names:
+        return text
+    value = with_names(json.loads(text), names)
+    return json.dumps(value, ensure_ascii=False, **style).encode()
 
 
 def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
@@ -113,29 +155,23 @@ def _written(value: Any, style: Mapping[str, Any]) -> list[bytes]:
         return []
 
 
-def _covering(
-    judge: Judge, ruled: Sequence[Ruled], names: AbstractSet[str] = frozenset()
-) -> list[Ruled]:
+def _covering(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
     """Texts in the order of what each adds to those before it; short ones first where that ties.
 
     The first is chosen among those that are short enough to be walked, if there are any. Parts of
-    the schema come before traits of the values, and everyday values, with members of these `names`,
-    before others.
+    the schema come before traits of the values.
     """
     reached = judge.reached([one.text for one in ruled])
     left = {
         one: (places, traits(json.loads(one.text)))
         for one, places in zip(ruled, reached, strict=True)
     }
-    rare = {one: not is_plain(one.text, names) for one in ruled}
     seen, had = frozenset[str](), frozenset[str]()
     chosen: list[Ruled] = []
     while left:
         short = [one for one in left if len(one.text) <= _REFERENCE_ROOM]
         among = left if chosen or not short else short
-        fresh = {
-            one: (-len(left[one][0] - seen), rare[one], -len(left[one][1] - had)) for one in among
-        }
+        fresh = {one: (-len(left[one][0] - seen), -len(left[one][1] - had)) for one in among}
         best = min(among, key=lambda one: (fresh[one], len(one.text), one.text))
         places, has = left.pop(best)
         seen, had = seen | places, had | has

@@ -30,6 +30,7 @@ from harness.execution.lanes import (
 )
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
+from harness.execution.rewritten_cases import with_rewritings
 from harness.inputs.case_selection import Selected, open_cases, select
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
@@ -114,6 +115,7 @@ def run_with(
         with_valid=request.sample is not None,
         generated=request.rules.generated > 0,
     )
+    selected = with_rewritings(selected, request.rewritings, request.rules.seed)
     known = _identity(request, vocabulary, selected)
     before = same_run(path, known, specs)
     if before is not None and before.finished:
@@ -211,12 +213,11 @@ def _notes() -> dict[str, Any]:
             "processors": len(os.sched_getaffinity(0)),
             "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         },
-        "commit": commit(),
+        "commit": _commit(),
     }
 
 
-def commit() -> str | None:
-    """The commit of this checkout, if it is one."""
+def _commit() -> str | None:
     command = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parents[2])]
     command += ["describe", "--always", "--dirty", "--abbrev=12"]
     try:

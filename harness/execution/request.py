@@ -26,7 +26,7 @@ class BenchRequest:
     cases: str | None = option(
         None,
         "quick (68 of the embedded cases), embedded (all 324), maskbench[:PATH],"
-        " jsonschemabench[:SPLIT], tools:FILE or FILE.jsonl."
+        " jsonschemabench[:SPLIT] or FILE.jsonl."
         "  [default: quick; embedded where other options choose from them]",
         "-c",
         metavar="SPEC",
@@ -44,6 +44,13 @@ class BenchRequest:
         None, "N cases with a valid instance, if any has one; in proportion to the families."
     )
     limit: int | None = option(None, "At most N cases, the first by id.")
+    rewritings: int = option(
+        0,
+        "Also N rewritings of each schema that mean the same: what an engine takes under one form"
+        " alone is an error.",
+        heading=CHOICE,
+        least=0,
+    )
     lanes: int | None = option(
         None, "Cases at the same time.  [default: as many as there is room for]", least=1
     )

@@ -52,6 +52,23 @@ def _dump(value: object, style: str) -> bytes:
         return json.dumps(value, ensure_ascii=True, **STYLES[style]).encode("ascii")
 
 
+EQUAL: Final = "equal"
+"""The family of cases that are rewritings of others."""
+MARK: Final = "~"
+"""Between the id of the other and the name of the rewriting."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """What a case is a rewriting of: its schema, and the new `names` of members by the old ones.
+
+    Values are made of this schema, so that both cases are asked about the same ones.
+    """
+
+    schema: str
+    names: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True)
 class Case:
     """A schema, as its author wrote it, and instances; `source` says where it stands."""
@@ -63,6 +80,7 @@ class Case:
     invalid: tuple[Instance, ...]
     source: str
     about: str = ""
+    original: Original | None = None
 
 
 class CaseSource(ABC):
@@ -79,10 +97,6 @@ class CaseSource(ABC):
     @abstractmethod
     def read(self, ids: Collection[str]) -> Iterator[Case]:
         """The cases with these ids, one at a time, in order."""
-
-    def with_valid(self, ids: Collection[str]) -> Iterator[str]:
-        """Those of the ids whose case has a valid instance, in order."""
-        return (case.id for case in self.read(ids) if case.valid)
 
     def __iter__(self) -> Iterator[Case]:
         return self.read(self.index)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from harness import verdict_kinds as kinds
 from harness.analysis.breakdown import agreement, case_statuses, grouped
+from harness.analysis.equal_schemas import COUNTS
 from harness.analysis.matrix import COLUMNS, example_text
 from harness.analysis.rates import PAIR
 from harness.analysis.statistics import NO_SAMPLE
@@ -32,7 +33,8 @@ SEPARATOR: Final = " + "
 """Between the engines of a set."""
 
 NAMES: Final = (
-    *("matrix", "headline_rates", "pairs", "cases", "compile", "errors", "agreement", "timings"),
+    *("matrix", "headline_rates", "pairs", "equal_schemas", "cases", "compile", "errors"),
+    *("agreement", "timings"),
     *("by_effect", "by_keyword", "by_place", "by_departure", "by_family"),
 )
 """The tables, in the order in which they are listed."""
@@ -227,6 +229,15 @@ def pairs(summary: Summary) -> Table:
     return Table.of("Engines in pairs, on the same schemas", columns, summary["pairs"], note)
 
 
+def equal_schemas(summary: Summary) -> Table:
+    """Rewritings of schemas that mean the same, and what engines do under one form alone."""
+    numbers = ("schemas", *COUNTS)
+    names = [Column(one, fold=False) for one in ("rewriting", "under")]
+    columns = [ENGINE, *names, *(Column(one, align="right", fold=False) for one in numbers)]
+    title = "Wrong under one of two forms of a schema that mean the same"
+    return Table.of(title, [*columns, Column("example")], summary["equal_schemas"])
+
+
 def _p(value: float | None) -> str:
     return "" if value is None else f"{value:.2g}"
 
@@ -253,6 +264,7 @@ _OF_SUMMARY: Final[Mapping[str, Callable[[Summary], Table]]] = {
     "errors": errors,
     "headline_rates": _rates,
     "pairs": pairs,
+    "equal_schemas": equal_schemas,
     "timings": timings,
 }
 

@@ -18,7 +18,7 @@ from harness.report import tables
 from harness.report.tables import Summary
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import ANNOTATION
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, WALK
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS, WALK
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 LEGEND: Final = (
@@ -56,6 +56,8 @@ def _tables(summary: Summary) -> Iterator[Table]:
         tests = ("p_holm", "apart") if summary["sampled"] else ()
         pairs = tables.pairs(summary).only(*_OF_PAIR, *tests)
         yield replace(pairs, rows=pairs.rows[:_ROWS])
+    if summary["equal_schemas"]:
+        yield tables.equal_schemas(summary)
     tested = {
         evidence
         for evidence, table in TEXT_TABLES.items()
@@ -158,11 +160,16 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
             f" of its references: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')}"
             " broke off"
         )
-    accepted = engine[FALSE_ACCEPTANCE.plural]
+    accepted, rejected = (engine[plural] for plural in MAIN_KINDS)
     if accepted["tokens"]:
         yield (
             f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
             " are located: the error lies at the token itself, not after it"
+        )
+    if rejected["only_challenger"]:
+        yield (
+            f"{name}: of {rejected['tokens']:,} false rejections {rejected['only_challenger']:,}"
+            " were shown by the challenger alone: no other engine allowed the token"
         )
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from harness.comparison import effects
 from harness.comparison.effects import CaseEffects, EffectColumns, Rejected
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.inprocess import InProcessJudge
@@ -18,18 +19,32 @@ END = 256
 
 
 def effect(
-    taken, text, written, fault=None, *, slow=False, samples=(), valid=(), schema=SCHEMA, longer=()
+    taken,
+    text,
+    written,
+    fault=None,
+    *,
+    slow=False,
+    samples=(),
+    valid=(),
+    schema=SCHEMA,
+    longer=(),
+    beside=0,
 ):
-    """Of an engine that allows the texts `taken`, bytes being tokens, and consumed so many."""
+    """Of an engine that allows the texts `taken`, bytes being tokens, and consumed so many.
+
+    So many other rejections of the text stand `beside`.
+    """
     judge = InProcessJudge()
     assert judge.open(json.dumps(schema)) is None
     allowed = [(*one.encode(), END) for one in taken]
     vocabulary = byte_vocabulary(longer)
     case = CaseEffects(schema, judge, vocabulary.encode_greedy, vocabulary, {0} if slow else ())
-    columns = EffectColumns(1)
+    columns = EffectColumns(1 + beside)
     whole = text.encode()
     at = written if fault is None else fault
-    case.add(Rejected(0, whole, tuple(whole[:written]), written, at), columns, 0)
+    for row in range(1 + beside):
+        case.add(Rejected(0, whole, tuple(whole[:written]), written, at + row), columns, row)
 
     def far(tokens):
         return max(
@@ -66,6 +81,16 @@ def effect(
 )
 def test_an_effect_is_proven_by_what_the_engine_takes(taken, text, written, expected):
     assert effect(taken, text, written)[:2] == expected
+
+
+def test_what_can_be_written_after_what_was_allowed_is_no_trap_however_little_was_asked(
+    monkeypatch,
+):
+    text, other = '{"as": 1, "a": 2}', '{"a": 2, "as": 1}'
+    monkeypatch.setattr(effects, "_ROOM", 20 * len(text))  # for one spelling of each after it
+    assert effect([other], text, 3, beside=7)[:2] == ("spelling", other)
+    assert effect([other[:3] + other[3:].replace(" ", "")], text, 3, beside=7)[0] == "spelling"
+    assert effect([" " + other], text, 3, beside=7)[0] != "trap"
 
 
 def test_a_value_that_is_taken_byte_by_byte_is_not_lost():

@@ -55,7 +55,7 @@ class TestTables:
         found = digest(stored(book()), DECLARED)
         assert tuple(found.tables) == NAMES
         for name, table in found.tables.items():
-            assert table.rows, name
+            assert table.rows or name == "equal_schemas", name
             assert all(tuple(row) == table.names for row in table.rows), name
 
     def test_hold_the_numbers_of_the_tally(self, stored):

@@ -23,6 +23,7 @@ given('headline', 'cards');
 matrix();
 bugsSection();
 inNumbers();
+answersSection();
 errorsTable();
 heatMaps();
 setsFigure();
