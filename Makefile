@@ -104,6 +104,7 @@ results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and 
 
 benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")
 	$(BIN)/python -m benchmarks $(BENCHMARK)
+	$(BIN)/python -m benchmarks.overhead
 
 # Each file stays with one worker, which makes what its tests share once; the slow files come first.
 # Compiled modules are kept whatever the environment says: many tests start processes that load them.

@@ -155,11 +155,6 @@ GROUPINGS: Final = (
 )
 """What verdicts can be listed by; by the last one, those that are contested."""
 
-CHALLENGER: Final = "json"
-"""Stands for an engine where the grammar of JSON alone, and no engine, allowed a completion.
-
-It is never on trial: no engine has this name, and no verdict is about it."""
-
 WALK, INSTANCE, SAMPLE = "walk", "instance", "sample"
 """What a verdict rests on: a walk along a reference, an instance, the case's own or made, or a text
 that an engine wrote itself."""

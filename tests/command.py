@@ -24,8 +24,8 @@ STUDY = ("--on-dropout", "stop", "--samples", 0, "--generated", 0)
 
 
 def is_progress(line: str) -> bool:
-    """Whether a line of standard error says how a run begins, up to its first proven error."""
-    starts = ("engine ", "vocabulary ", "first proven error, after ", "  ")
+    """Whether a line of standard error says how a run begins."""
+    starts = ("engine ", "vocabulary ", "  ")
     ends = ("starting the engines", "are there already")
     return line.startswith(starts) or line.endswith(ends) or bool(_CASES.match(line))
 

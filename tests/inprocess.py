@@ -36,7 +36,7 @@ from tests import miniatures
 
 def study(**changes: Any) -> Rules:
     """The original study's way, but for these rules: only what engines dispute themselves."""
-    return replace(Rules(on_dropout="stop", challenger=False, generated=0, samples=0), **changes)
+    return replace(Rules(on_dropout="stop", generated=0, samples=0), **changes)
 
 
 UNCAPPED = study(cap=None)
@@ -65,8 +65,7 @@ class InProcessHost:
         self.ended: Ended | None = None
         self.starts = 0
         self.answer: wire.Message | Ended | None = None
-        self.seconds_used = 0.0
-        """As if it took processor time."""
+        self.processor_seconds = 0.0
         self._make = make
         self._service: Service | None = None
 
@@ -109,9 +108,6 @@ class InProcessHost:
 
     def printed(self) -> int:
         return 0
-
-    def processor_seconds(self) -> float:
-        return self.seconds_used
 
     def stop(self) -> None:
         self._service = None

@@ -114,7 +114,7 @@ def agreement(stored: StoredRun) -> list[dict[str, Any]]:
             sum(drawn)::BIGINT AS resolved, {sums}, count(*) AS disputes,
             count(DISTINCT case_row) AS cases
         FROM disputes LEFT JOIN proven USING (dispute_row)
-        WHERE accepters <> 0 AND rejecters <> 0 GROUP BY accepters, rejecters""",
+        GROUP BY accepters, rejecters""",
         *(list(REJECTIONS), list(ACCEPTANCES)),
     )
     for row in rows:

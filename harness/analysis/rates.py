@@ -15,8 +15,7 @@ warned of.
 
 An engine was judged on a schema if it was judged at a position of a walk, or by a whole text. Of
 engines in pairs, what the other one was not judged on does not count: who goes on where others gave
-up is not worse for what is found there. What the challenger alone led to is left out of pairs: it
-convicts all engines of a position or the last one.
+up is not worse for what is found there.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Rates:
             """SELECT engine, case_row, list_position($1, effect::VARCHAR) - 1 AS effect,
                 least(enum_code(shown_by), 2)::BIGINT AS shown_by,
                 bool_and(class <> 'bug') AS declared,
-                coalesce(bit_or(judged) FILTER (NOT only_challenger), 0)::BIGINT AS judged
+                bit_or(judged)::BIGINT AS judged
             FROM verdicts WHERE effect <> '' AND engine >= 0
             GROUP BY engine, case_row, effect, shown_by""",
             list(kinds.EFFECTS),

@@ -22,8 +22,7 @@ their rows. Words are of one enumeration, so that millions of verdicts take litt
     family, spot (a number for the position, or the place in a text), number (of the walk or text),
     before (how many tokens were consumed), class and departure, shown_by (as an enumeration that
     orders: the worst first, those that show no effect last), by_format (false acceptances that rest
-    on ``format`` alone), judged (the engines judged there, as bits: all for texts), dispute_row,
-    only_challenger (whether a run without the challenger would not have it).
+    on ``format`` alone), judged (the engines judged there, as bits: all for texts), dispute_row.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from harness.replay.witness_reader import every
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
 from harness.runs.tables import GENERATED, SCHEMAS, TEXT_TABLES, VERDICT_TABLES
-from harness.verdict_kinds import INSTANCE, SAMPLE, SHOWN_BY, WALK
+from harness.verdict_kinds import FORMAT_ONLY, INSTANCE, SAMPLE, SHOWN_BY, WALK
 from harness.workers.outcomes import EXCLUDING
 
 Classify = Callable[[RunDirectory, str], pa.Table]
@@ -192,12 +191,11 @@ class StoredRun:
             begin, place = "CREATE TABLE verdicts AS", "p"
             joins = f"""LEFT JOIN places p ON p.spot = {place_number}
                 LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
-            rest = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
-                v.only_challenger"""
+            rest = f"coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row"
         else:
             begin, place = "INSERT INTO verdicts", "v"
             joins = ""
-            rest = f"{_ALL}::UINTEGER, NULL, false"
+            rest = f"{_ALL}::UINTEGER, NULL"
         words = ", ".join(
             f"coalesce({place if name == 'place' else 'v'}.{name}, '')::word AS {name}"
             for name in _WORDS
@@ -205,7 +203,7 @@ class StoredRun:
         return f"""{begin} SELECT '{evidence}'::word AS evidence, v.row, c.case_row, c.family,
             {place_number} AS spot, {number} AS number,
             {before} AS before, coalesce(e.engine, -1)::TINYINT AS engine, v.token,
-            coalesce(v.located, false) AS located, v.format_alone AS by_format,
+            coalesce(v.located, false) AS located, v.effect = '{FORMAT_ONLY}' AS by_format,
             coalesce(v.shown_by, '')::shown_by AS shown_by, {words}, {rest}
             FROM raw_{evidence} v JOIN cases c ON c.name = v.case
             LEFT JOIN raw_engines e ON e.name = v.engine {joins}"""

@@ -37,8 +37,8 @@ from harness.workers.outcomes import ADAPTER_FAULTS, COMPILE_STATUSES
 
 _TOTAL: Final = ("tokens", "positions", "cases")
 _COUNTS: Final = {
-    FALSE_ACCEPTANCE.name: (*_TOTAL, "only_challenger", "located", "by_format"),
-    FALSE_REJECTION.name: (*_TOTAL, "only_challenger"),
+    FALSE_ACCEPTANCE.name: (*_TOTAL, "located", "by_format"),
+    FALSE_REJECTION.name: _TOTAL,
 }
 
 
@@ -65,10 +65,9 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
           and, of the references of these, `harness.analysis.rates.walked_bytes`);
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
-          ``by_format``: those that rest on ``format`` alone; ``only_challenger`` of both: those to
-          which the challenger alone led), ``other_kinds`` likewise by kind, ``by_class`` (tokens by
-          kind and class), ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands
-          behind bugs);
+          ``by_format``: those that rest on ``format`` alone), ``other_kinds`` likewise by kind,
+          ``by_class`` (tokens by kind and class), ``unresolved``, ``contested``, ``contested_by``,
+          ``why`` (what stands behind bugs);
         - ``instances`` and ``samples``: see `_text_counts`;
         - ``timings``: see `harness.analysis.timing`, in microseconds.
     """
@@ -79,8 +78,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     ):
         status[row["status"]][row["reason"]] = row["n"]
     disputes = stored.one(
-        f"""SELECT coalesce(sum(tokens) FILTER ({_AMONG}), 0)::BIGINT AS disputed_tokens,
-            coalesce(sum(drawn) FILTER ({_AMONG}), 0)::BIGINT AS resolved_tokens,
+        """SELECT coalesce(sum(tokens), 0)::BIGINT AS disputed_tokens,
+            coalesce(sum(drawn), 0)::BIGINT AS resolved_tokens,
             coalesce(bool_or(drawn < tokens), false) AS capped FROM disputes"""
     )
     engines = _engines(stored, rates)
@@ -114,9 +113,6 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         "formats": format_rule(run.manifest["identity"]),
         "finished": run.finished,
     }
-
-
-_AMONG: Final = "accepters <> 0 AND rejecters <> 0"
 
 
 def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
@@ -176,7 +172,7 @@ def _by_kind(stored: StoredRun) -> Mapping[tuple[int, str, str], Mapping[str, in
     classes = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)
     rows = stored.rows(
         f"""SELECT engine, evidence, kind, count(*) AS tokens, count(DISTINCT spot) AS positions,
-            count(DISTINCT case_row) AS cases, count_if(only_challenger) AS only_challenger,
+            count(DISTINCT case_row) AS cases,
             count_if(located) AS located, count_if(by_format) AS by_format, {classes}
         FROM verdicts WHERE kind IN $1 AND engine >= 0 GROUP BY engine, evidence, kind""",
         list(ERRORS),

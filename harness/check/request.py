@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.check.mcp_tools import mcp_tools
 from harness.comparison.case_run import Rules
 from harness.engines.panel import Limits, limit_option
 from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
-from harness.errors import InputError
-from harness.inputs.schema_inputs import NamedSchema, read_schemas
+from harness.errors import InputError, UsageError
+from harness.inputs.schema_inputs import read_schemas
+from harness.inputs.tools import NamedSchema
 from harness.options import LIMITS, option
 from harness.validators.validate import UnjudgeableError, Validators
 
@@ -27,6 +29,21 @@ class CheckRequest:
     )
     invalid: Sequence[Path] = option(
         (), "A text that is not; repeatable.", exists=True, metavar="FILE"
+    )
+    mcp: Sequence[str] = option(
+        (),
+        "The tools of an MCP server: the URL, or the command that starts it; repeatable.",
+        metavar="COMMAND|URL",
+    )
+    mcp_token: str | None = option(
+        None, "The environment variable with the token for the URL.", metavar="VARIABLE"
+    )
+    mcp_timeout: float = option(
+        60.0,
+        "Seconds in which a server must have listed its tools.",
+        heading=LIMITS,
+        above=0,
+        unit="SECONDS",
     )
     vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
     compile: float = limit_option(10.0, "schema", "--compile-timeout")
@@ -58,13 +75,20 @@ class CheckRequest:
         return Limits(compile=self.compile, memory=self.memory)
 
 
-def usable_schemas(names: Sequence[str]) -> list[NamedSchema]:
-    """The schemas of these files, directories or models, looked at before anything is started.
+def usable_schemas(names: Sequence[str], request: CheckRequest) -> list[NamedSchema]:
+    """The schemas of these files, directories or models, and of the servers that are named.
+
+    They are looked at before any engine is started.
 
     Raises:
+        UsageError: There is none.
         InputError: One cannot be read, or the validators cannot judge by it.
     """
     named = read_schemas(names)
+    for server in request.mcp:
+        named += mcp_tools(server, request.mcp_timeout, request.mcp_token)
+    if not named:
+        raise UsageError("no schema is named", "a file, a directory, or --mcp COMMAND")
     for one in named:
         try:
             Validators(one.text)

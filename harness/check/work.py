@@ -33,7 +33,8 @@ from harness.execution.bench import Executor, lane_here, run_with
 from harness.execution.lanes import Lane, LaneSettings, default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
-from harness.inputs.schema_inputs import NamedSchema, read_instance
+from harness.inputs.schema_inputs import read_instance
+from harness.inputs.tools import NamedSchema
 from harness.inputs.vocabulary_names import BYTES
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.interrupts import SIGNALS

@@ -66,12 +66,12 @@ class CheckResult:
 
 
 @command(CheckRequest, CheckResult, Json)
-@click.argument("schemas", nargs=-1, required=True, metavar="SCHEMA...")
+@click.argument("schemas", nargs=-1, metavar="[SCHEMA...]")
 def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Sequence[str]) -> None:
     """Say which engine can be trusted with a schema.
 
-    SCHEMA is a file, a directory of *.json, - for standard input, or module:Model for a model of
-    Pydantic. Every engine is tried: first byte by byte, then with a whole vocabulary.
+    SCHEMA is a file, also one of tools or of OpenAPI, a directory of *.json, - for standard input,
+    or module:Model for a model of Pydantic. Every engine is tried.
     """
     from harness.check.answers import Answers
     from harness.check.request import usable_schemas
@@ -80,7 +80,7 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     from harness.classification.departures import load_catalogue
     from harness.workers.temporary_directories import temporary_directory
 
-    named = usable_schemas(schemas)
+    named = usable_schemas(schemas, request)
     answers = Answers([one.name for one in named], [one.name for one in request.specs])
     output = CheckOutput(answers, quiet=json.as_json)
     interrupted = False

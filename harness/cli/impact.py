@@ -83,12 +83,9 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
     print_table(_masks(engines))
     print_table(_times(engines))
     for name, engine in engines.items():
-        for what in ("bug", "departure"):
-            print_lines(
-                f"{name}: {steps} steps, {effect.replace('_', ' ')}, {what} {id_}"
-                for effect, some in engine[f"{what}s"].items()
-                for id_, steps in some.items()
-            )
+        if keywords := engine["keywords"]:
+            counts = ", ".join(f"{keyword or 'none'} {many}" for keyword, many in keywords.items())
+            print_lines([f"{name} forbade wrongly, by the keyword in force: {counts}"])
 
 
 def _comparison(summary: Mapping[str, Any]) -> Iterator[str]:

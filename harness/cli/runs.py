@@ -114,9 +114,6 @@ class ReportOptions:
         choices=("html", "csv", "markdown", "svg"),
     )
     sample: int = option(SHOWN, "Verdicts that the page explains, some of every sort.", least=0)
-    impact: Path | None = option(
-        None, "Show the answers of this impact run beside the errors of masks.", metavar="DIR"
-    )
     seed: int = option(0, "Of the sample.")
 
 
@@ -131,7 +128,7 @@ def report(asked: ReportOptions, access: Trusting, json: Json, run: Path) -> Non
         from harness.report.page.collect import write
 
         file = asked.out or run / "report.html"
-        what = {"verdicts": asked.sample, "seed": asked.seed, "impact": asked.impact}
+        what = {"verdicts": asked.sample, "seed": asked.seed}
         files = {str(file): write(stored, file, str(run), **what)}
     else:
         from harness.report import figures

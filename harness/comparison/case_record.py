@@ -87,7 +87,7 @@ class CaseNotes:
         place: str,
     ) -> None:
         """One position, and the disputes at it."""
-        total = sum(len(dispute.tokens) for dispute in disputes if dispute.is_among_engines)
+        total = sum(len(dispute.tokens) for dispute in disputes)
         self._disputed += total
         self.rows.add(
             "positions",

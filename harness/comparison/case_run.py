@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
-from harness.comparison.case_walk import MAX_FAILURES, CaseWalk, Distrusted
+from harness.comparison.case_walk import FEWEST, MAX_FAILURES, CaseWalk, Distrusted
 from harness.comparison.disputes import Quota
 from harness.comparison.effects import CaseEffects
 from harness.comparison.flaws import Probes
@@ -30,7 +30,6 @@ from harness.options import CHOICE, LIMITS, option
 from harness.runs.tables import GENERATED, Rows
 from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
-from harness.verdict_kinds import CHALLENGER
 from harness.workers.outcomes import AdapterFault, Compiled, Failure
 
 EFFECTS_STAGE = "effects"
@@ -69,12 +68,6 @@ class Rules:
         "What 'format' is to the validators; annotation: it forbids no text.",
         heading=LIMITS,
         choices=FORMAT_RULES,
-    )
-    challenger: bool = option(
-        False,
-        "json: also dispute tokens on which every engine disagrees with plain JSON.",
-        heading=CHOICE,
-        choices={CHALLENGER: True, "none": False},
     )
     generated: int = option(
         16,
@@ -355,16 +348,11 @@ class RunningCase:
 
     def _unfit(self, judged: Sequence[int]) -> str | None:
         """Why the engines that compiled cannot be compared under the panel's rule."""
-        if len(judged) < self.fewest:
-            return "no_engine" if self.fewest == 1 else "fewer_than_two_engines"
+        if len(judged) < FEWEST:
+            return "fewer_than_two_engines"
         if self.tools.rules.on_dropout == "stop" and len(judged) < len(self.tools.panel):
             return "not_compiled_by_all"
         return None
-
-    @property
-    def fewest(self) -> int:
-        """One engine alone has nobody to differ from, unless there is a challenger to it."""
-        return 1 if self.tools.rules.challenger and len(self.judged) < 2 else 2
 
     def failed(
         self,
@@ -373,15 +361,13 @@ class RunningCase:
         stage: str,
         walk: int = -1,
         number: int = -1,
-        *,
-        counts: bool = True,
     ) -> None:
-        """Note a failure of an engine; if it `counts`, some of them end its part in the case.
+        """Note a failure of an engine; some of them end its part in the case.
 
         Raises:
             Distrusted: It is the adapter's.
         """
-        self.failures[engine] = self.failures.get(engine, 0) + counts
+        self.failures[engine] = self.failures.get(engine, 0) + 1
         if isinstance(failure, AdapterFault):
             raise Distrusted(engine, failure, stage, walk, number)
         self.notes.outcome(engine, failure, stage, walk, number)

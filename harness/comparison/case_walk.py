@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.comparison.challenger import ATTEMPTS, challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.effects import value_place
 from harness.comparison.findings import Findings, Flaw, Status, charged, judge, rejections
 from harness.comparison.flaws import wrong_ends
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution, ViolationWitness
-from harness.comparison.resolvers import Resolver, known_completions
+from harness.comparison.resolvers import Resolver
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
-    CHALLENGER_NUMBER,
     Position,
     choose,
     choose_for_most,
@@ -39,6 +37,9 @@ _NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
 
 MAX_FAILURES = 3
 """An engine whose host failed this often within one case takes no further part in it."""
+
+FEWEST = 2
+"""Engines: one alone has nobody to differ from."""
 
 
 @dataclass(eq=False)
@@ -149,8 +150,8 @@ class CaseWalk:
     def _enough(self, engines: Sequence[int]) -> bool:
         """Whether the walk may go on with these engines."""
         if self.run.tools.rules.on_dropout == "stop":
-            return len(engines) == len(self.judged) and len(engines) >= self.run.fewest
-        return len(engines) >= self.run.fewest
+            return len(engines) == len(self.judged) and len(engines) >= FEWEST
+        return len(engines) >= FEWEST
 
     def _next(
         self, position: Position, here: Arrived, predicted: int | None
@@ -186,19 +187,10 @@ class CaseWalk:
                 (place, value_place(self.reference, position.offset)),
             )
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
-        challenged = []
-        if tools.rules.challenger:
-            with run.notes.cost("challenge"):
-                of_run = tools.vocabulary, tools.rules.cap
-                challenged = list(challenges(*of_run, position, state, ends=not flaws))
-        further = [dispute for _, dispute in challenged]
-        run.notes.position(self.number, position, [*disputes, *further], token, canonical, place)
+        run.notes.position(self.number, position, disputes, token, canonical, place)
         if tools.resolver is None:
             return {}
-        failures = self._engines_differ(position, state, place, disputes, flaws, tools.resolver)
-        for number, (among, dispute) in enumerate(challenged, start=len(disputes)):
-            failures |= self._challenged(among, {number: dispute}, failures, tools.resolver)
-        return failures
+        return self._engines_differ(position, state, place, disputes, flaws, tools.resolver)
 
     def _engines_differ(
         self,
@@ -236,51 +228,6 @@ class CaseWalk:
         failures = {**resolution.failures, **charged}
         for engine, failure in failures.items():
             run.failed(engine, failure, "resolve", self.number, position.number)
-        return failures
-
-    def _challenged(
-        self,
-        position: Position,
-        disputes: Mapping[int, Dispute],
-        down: Mapping[int, Failure],
-        resolver: Resolver,
-    ) -> dict[int, Failure]:
-        """Resolve a dispute that the challenger opens, by its number; the engines that fail.
-
-        Where a mask forbids what its engine was found to allow, nothing rests on that engine.
-        """
-        run, tools = self.run, self.run.tools
-        up = [one for one in position.engines if one not in down and one != CHALLENGER_NUMBER]
-        (dispute,) = disputes.values()
-        with run.notes.cost("challenge"), tools.judge.apart():
-            self.lookahead.stand_by(up, position.consumed)
-            resolution = PositionResolution(
-                position,
-                dispute.drawn,
-                tools.panel,
-                tools.judge,
-                tools.vocabulary,
-                down,
-                valid_completion_exonerates=resolver.valid_completion_exonerates,
-            )
-            context = self.continuations.at(position.offset)
-            if dispute.accepters:
-                resolver.resolve(resolution, context)
-                for one in resolution.look_again(set()):  # nothing is taken from other disputes
-                    resolution.disown(one.row, Status.MASK_CONSUME_MISMATCH)
-                    if one.consumes:
-                        resolution.note_flaw(
-                            one.row, one.token, "mask_consume_mismatch", one.tokens
-                        )
-                resolution.locate(run.schema)
-            else:
-                # no engine need be asked, and nothing is concluded where nothing is found
-                resolution.attempt(*known_completions(resolution, context), ATTEMPTS)
-                resolution.find_refused_bytes(rejections(judge(resolution.findings)))
-        failures = {one: each for one, each in resolution.failures.items() if one not in down}
-        failures |= self._charge(position, disputes, resolution.findings)
-        for engine, failure in failures.items():
-            run.failed(engine, failure, "challenge", self.number, position.number, counts=False)
         return failures
 
     def _charge(

@@ -29,16 +29,13 @@ class Dispute:
     tokens: Tokens
     drawn: Tokens
 
-    @property
-    def is_among_engines(self) -> bool:
-        """Whether engines differ; else all of them say other than the challenger."""
-        return bool(self.accepters and self.rejecters)
-
 
 _ENOUGH: Final = 4
 """So many proven rejections show what an engine does with spellings at such a place."""
 _ALIKE: Final = 2
 """So many tokens of one shape show what an engine does with it at a position."""
+_LOOKED: Final = 8
+"""So many times more tokens are looked at to find enough that do not look alike."""
 _FEW: Final = 32
 """So many tokens of a dispute are all resolved, whatever their shapes."""
 _AT_PLACE: Final = 128
@@ -161,10 +158,22 @@ def draw(
     at = np.minimum(np.searchsorted(tokens, among), len(tokens) - 1)
     at = at[tokens[at] == among]
     others = np.delete(tokens, at)
-    others = others[np.argsort(_mixed(others, keyed_index(key, 1 << 63)))]  # no two are the same
-    if shapes is not None:
-        others = others[_first_alike(shapes[others])]
-    return np.sort(np.concatenate([tokens[at], others[: max(cap - len(at), 0)]]))
+    wanted, mixed = max(cap - len(at), 0), _mixed(others, keyed_index(key, 1 << 63))
+    looked = wanted if shapes is None else _LOOKED * max(wanted, 1)
+    while True:
+        chosen = others[_least(mixed, looked)]
+        if shapes is not None:
+            chosen = chosen[_first_alike(shapes[chosen])]
+        if len(chosen) >= wanted or looked >= len(others):
+            return np.sort(np.concatenate([tokens[at], chosen[:wanted]]))
+        looked *= _LOOKED
+
+
+def _least(values: npt.NDArray[np.uint64], count: int) -> npt.NDArray[np.intp]:
+    """Where so many least values stand, ascending by value; no two values are the same."""
+    count = min(count, len(values))
+    at = np.arange(len(values)) if count == len(values) else np.argpartition(values, count)[:count]
+    return at[np.argsort(values[at])]
 
 
 def _first_alike(shapes: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:

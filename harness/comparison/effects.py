@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 from harness.engines.requests import Follow
@@ -151,8 +151,10 @@ class CaseEffects:
         vocabulary: Vocabulary,
         slow: Container[int] = (),
     ) -> None:
-        self._schema, self._judge, self._tokens_of = schema, judge, tokens_of
-        self._vocabulary, self._slow = vocabulary, slow
+        self._schema, self._judge, self._vocabulary, self._slow = schema, judge, vocabulary, slow
+        # what is asked of one engine is asked of the others, too
+        self._tokens_of = lru_cache(1 << 10)(tokens_of)
+        self._size = lru_cache(1 << 10)(self._bytes_of)
         self._pending: dict[Rejected, list[tuple[EffectColumns, int]]] = {}
         self._first: set[Rejected] = set()
         self._whole: dict[tuple[int, str], _Search] = {}
@@ -310,7 +312,7 @@ class CaseEffects:
                     continue
                 token, allowed = refusal.tokens[refusal.allowed], refusal.tokens[: refusal.allowed]
                 at, spelled = self._size(allowed), self._vocabulary.spelled(token)
-                self._faults[engine, refusal] = at, at + max(self._size([token]), 1)
+                self._faults[engine, refusal] = at, at + max(self._size((token,)), 1)
                 if len(spelled) > 1 and engine not in self._slow:
                     asked.setdefault(engine, {})[refusal] = (*allowed, *spelled)
         counts = self._counts({engine: list(some.values()) for engine, some in asked.items()})
@@ -428,7 +430,7 @@ class CaseEffects:
                     del counts[engine]
         return counts
 
-    def _size(self, tokens: Sequence[int]) -> int:
+    def _bytes_of(self, tokens: tuple[int, ...]) -> int:
         return sum(len(self._vocabulary.tokens[token]) for token in tokens)
 
 
@@ -530,10 +532,8 @@ def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int]
     every: list[Order] = [as_given]
     every += [_as_declared(list(_objects(schema)), required_first=one) for one in (False, True)]
 
-    def of(engine: int) -> Sequence[Order]:
-        return [*every, ordered_as(written[engine])] if engine in written else every
-
-    return of
+    own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
+    return lambda engine: own.get(engine, every)
 
 
 def _as_declared(objects: Sequence[dict[str, Any]], *, required_first: bool) -> Order:
@@ -546,6 +546,7 @@ def _as_declared(objects: Sequence[dict[str, Any]], *, required_first: bool) -> 
     others = [name for one in declared for name in one["properties"]]
     others += [name for one in required for name in one["required"] if isinstance(name, str)]
 
+    @lru_cache
     def order(_path: str, names: Sequence[str]) -> Sequence[str]:
         best = max(declared, key=lambda one: len(one["properties"].keys() & names), default={})
         ranked = dict.fromkeys([*best.get("properties", ()), *others])

@@ -206,8 +206,9 @@ class Verdicts:
         others, and low ids before high ones.
         """
         main = np.flatnonzero(np.isin(self.kind, (_ACCEPTED, _REJECTED)))
-        _, sort = np.unique(alike[:, main], axis=1, return_inverse=True)
-        token, sort = self.token[main], sort.ravel()
+        token, sort = self.token[main], np.zeros(len(main), dtype=np.int64)
+        for each in alike[:, main].astype(np.int64):
+            _, sort = np.unique(sort * (1 << 20) + each, return_inverse=True)
         order = np.lexsort((token, ~np.isin(token, first), sort))
         begins = np.searchsorted(sort[order], sort[order])
         surplus = main[order[np.arange(len(order)) - begins >= _FEW]]
@@ -215,8 +216,10 @@ class Verdicts:
 
     def of_entry(self, values: npt.NDArray[Any], otherwise: int) -> npt.NDArray[Any]:
         """What an array of the findings, shape ``(e, n)``, has of each; of flaws `otherwise`."""
-        padded = np.pad(values, ((0, 0), (0, 1)), constant_values=otherwise)
-        return np.asarray(padded[self.row, self.column])
+        found = np.full(len(self.row), otherwise, dtype=values.dtype)
+        known = self.column >= 0
+        found[known] = values[self.row[known], self.column[known]]
+        return found
 
 
 def judge(findings: Findings) -> Verdicts:

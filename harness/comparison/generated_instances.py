@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
+from harness.comparison.text_facts import is_plain
 from harness.inputs.cases import Case
 from harness.jsontext import strict_json
 from harness.schemas.rewritings import with_names
@@ -75,7 +77,7 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
     with judge.apart():
         judged = _judged(judge, values, style)
         found = [(value, one) for value, one in judged if one.ruling.verdict == VALID]
-        valid = _covering(judge, [one for _, one in found])
+        valid = _covering(judge, [one for _, one in found], {*maker.names})
         known = [strict_json.parse(text) for text in given[:_BROKEN]]
         bases = [*(value for value, _ in found), *known][:_BROKEN]
         each = [violations(maker, schema, value) for value in bases]
@@ -155,23 +157,29 @@ def _written(value: Any, style: Mapping[str, Any]) -> list[bytes]:
         return []
 
 
-def _covering(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
+def _covering(
+    judge: Judge, ruled: Sequence[Ruled], names: AbstractSet[str] = frozenset()
+) -> list[Ruled]:
     """Texts in the order of what each adds to those before it; short ones first where that ties.
 
     The first is chosen among those that are short enough to be walked, if there are any. Parts of
-    the schema come before traits of the values.
+    the schema come before traits of the values, and everyday values, with members of these `names`,
+    before others.
     """
     reached = judge.reached([one.text for one in ruled])
     left = {
         one: (places, traits(json.loads(one.text)))
         for one, places in zip(ruled, reached, strict=True)
     }
+    rare = {one: not is_plain(one.text, names) for one in ruled}
     seen, had = frozenset[str](), frozenset[str]()
     chosen: list[Ruled] = []
     while left:
         short = [one for one in left if len(one.text) <= _REFERENCE_ROOM]
         among = left if chosen or not short else short
-        fresh = {one: (-len(left[one][0] - seen), -len(left[one][1] - had)) for one in among}
+        fresh = {
+            one: (-len(left[one][0] - seen), rare[one], -len(left[one][1] - had)) for one in among
+        }
         best = min(among, key=lambda one: (fresh[one], len(one.text), one.text))
         places, has = left.pop(best)
         seen, had = seen | places, had | has

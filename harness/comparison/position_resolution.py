@@ -14,7 +14,6 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,7 +30,7 @@ from harness.comparison.findings import (
     rejections,
     witnessed,
 )
-from harness.comparison.walk import CHALLENGER_NUMBER, Position
+from harness.comparison.walk import Position
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.panel import Panel
 from harness.engines.requests import (
@@ -58,7 +57,6 @@ Numbers = npt.NDArray[np.int32]
 
 PROVE_CHUNK = 1024
 ROLL_CHUNK = 16
-NO_FAILURES: Mapping[int, Failure] = MappingProxyType({})
 
 _WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
 _LEFT_WITH = {INVALID: Status.INVALID, UNDECIDED: Status.UNDECIDED}
@@ -89,8 +87,8 @@ class ViolationWitness:
 class PositionResolution:
     """One position while it is resolved; `tokens` are those to resolve, ascending, ``(n,)``.
 
-    Engines that failed before are not asked; `failures` has them and those that fail here. Which
-    still answer, and whose masks take long, `alive` and `slow` say, ``(e,)``. `token_bytes` has
+    `failures` has the engines that fail. Which still answer, and whose masks take long, `alive` and
+    `slow` say, ``(e,)``. `token_bytes` has
     none at the end of generation. `first_invalid`, shape ``(e, n)``, numbers completions, -1 for
     none; `tries`, ``(e, n)``, counts those that were not valid; `cleared`, ``(n,)``, are tokens
     that some engine completed validly.
@@ -103,7 +101,6 @@ class PositionResolution:
         panel: Panel,
         judge: Judge,
         vocabulary: Vocabulary,
-        failures: Mapping[int, Failure] = NO_FAILURES,
         *,
         valid_completion_exonerates: bool = True,
     ) -> None:
@@ -115,11 +112,9 @@ class PositionResolution:
             position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids, can_end
         )
         self.findings.valid_completion_exonerates = valid_completion_exonerates
-        self.alive = np.array([engine not in failures for engine in position.engines])
-        self.failures: dict[int, Failure] = dict(failures)
-        self.slow = np.array(
-            [one != CHALLENGER_NUMBER and panel.specs[one].slow_masks for one in position.engines]
-        )
+        self.alive = np.ones(len(position.engines), dtype=np.bool_)
+        self.failures: dict[int, Failure] = {}
+        self.slow = np.array([panel.specs[one].slow_masks for one in position.engines])
         self.first_invalid = np.full(accepts.shape, -1, dtype=np.int32)
         self.tries = np.zeros(accepts.shape, dtype=np.int32)
         self.cleared = np.zeros(len(tokens), dtype=np.bool_)
@@ -154,8 +149,7 @@ class PositionResolution:
 
     def undecided(self) -> npt.NDArray[np.bool_]:
         """Entries that nothing is settled about, of engines asked in this turn; ``(e, n)``."""
-        alive = self.alive[:, None]
-        return cast("npt.NDArray[np.bool_]", self._unsettled() & alive & self._in_turn)
+        return self._unsettled() & self.alive[:, None] & self._in_turn
 
     def _unsettled(self) -> npt.NDArray[np.bool_]:
         """Entries of accepted tokens about which nothing is settled, shape ``(e, n)``."""
@@ -187,8 +181,7 @@ class PositionResolution:
     def attempt(self, list_of: Numbers, lists: Sequence[Sequence[int]], attempts: int) -> None:
         """Try each column's list in order, until valid, exhausted, or `attempts` were invalid.
 
-        `list_of`, shape ``(n,)``, names the column's list of completions, -1 for none. The
-        challenger allows every completion: JSON is what validators take.
+        `list_of`, shape ``(n,)``, names the column's list of completions, -1 for none.
         """
         lengths = np.array([*map(len, lists), 0], dtype=np.int32)[list_of]
         members = wire.Ragged.of_ints(lists)
@@ -212,16 +205,10 @@ class PositionResolution:
             columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
             if not columns:
                 return
-            own = [row for row in columns if self.position.engines[row] == CHALLENGER_NUMBER]
-            chosen = [(row, some, rank[row, some]) for row in own for some in [columns.pop(row)]]
-            chunks = self._in_chunks(columns, PROVE_CHUNK, request)
-            proven = (
-                [(row, some, one.values) for row, (some, one) in answers.items()]
-                for answers in chunks
-            )
-            for answers in itertools.chain([chosen] if chosen else [], proven):
+            for answers in self._in_chunks(columns, PROVE_CHUNK, request):
                 found = []
-                for row, some, choice in answers:
+                for row, (some, answer) in answers.items():
+                    choice = answer.values
                     for column in some[choice == TOKEN_REFUSED].tolist():
                         self.findings.status[row, column] = Status.MASK_CONSUME_MISMATCH
                         token = int(self.findings.tokens[column])

@@ -45,6 +45,7 @@ class TextFacts:
         self._real = {*map(value_key, instances)} - {""}
         self._valid_without_formats = valid_without_formats
         self._known: dict[bytes, bool] = {}
+        self._shown: dict[tuple[bytes, bool], str] = {}
         self._has_format = '"format"' in source
         self._has_branches = '"if"' in source
 
@@ -79,10 +80,15 @@ class TextFacts:
         A member that nobody declared is an everyday error, but hardly anybody's valid value; nor is
         what a schema allows because it names no type.
         """
+        known = text, kind in ACCEPTANCES
+        if known not in self._shown:
+            self._shown[known] = self._shown_by(*known)
+        return self._shown[known]
+
+    def _shown_by(self, text: bytes, accepted: bool) -> str:
         if value_key(text) in self._real:
             return REAL
-        accepted = kind in ACCEPTANCES
-        if not is_plain(text, self._names, is_open=accepted or not self._names):
+        if not is_plain(text, self._names):
             return RARE
         return PLAIN if accepted or self._is_meant(text) else RARE
 
@@ -92,24 +98,24 @@ class TextFacts:
         return True
 
 
-_EVERYDAY: Final = re.compile(r"(?!.*@\[)[ -~]*")
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_EVERYDAY_DIGITS: Final = 15
-_SMALL, _LARGE = Decimal("1e-6"), Decimal("1e15")
+_UNUSUAL: Final = re.compile(r".*@\[")
+_ALSO_EVERYDAY: Final = str.maketrans("\n\t\r\u200d", "    ")
+_NAME: Final = re.compile(r"[^\W\d][\w .-]*")
+_EVERYDAY_DIGITS: Final = 17
+_SMALL, _LARGE = Decimal("1e-12"), Decimal("1e22")
 
 
-def is_plain(text: bytes, names: AbstractSet[str], *, is_open: bool = True) -> bool:
+def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
     """Whether a text is JSON of an everyday value.
 
-    Its strings are printable ASCII and no address literal (RFC 5321), its numbers of ordinary size
-    and precision, its keys `names` or identifiers; identifiers alone where it is not `is_open`, and
-    not in the outermost object. How it is spelt does not matter.
+    Its strings have characters of any script, emoji, tabs and ends of lines, and no address literal
+    (RFC 5321); its numbers the size and the digits that computing gives; its keys are `names` or
+    begin with a letter. How it is spelt does not matter.
     """
 
-    def plain(value: Any, free: bool = True) -> bool:
+    def plain(value: Any) -> bool:
         if isinstance(value, dict):
-            free = is_open or (free and names.isdisjoint(value))
-            keys = all(key in names or (free and _IDENTIFIER.fullmatch(key)) for key in value)
+            keys = all(key in names or _NAME.fullmatch(key) for key in value)
             return keys and all(map(plain, value.values()))
         if isinstance(value, list):
             return all(map(plain, value))
@@ -117,13 +123,15 @@ def is_plain(text: bytes, names: AbstractSet[str], *, is_open: bool = True) -> b
             digits = "".join(map(str, value.as_tuple().digits)).strip("0")
             ordinary = _SMALL <= value.copy_abs() < _LARGE
             return not digits or (len(digits) <= _EVERYDAY_DIGITS and ordinary)
-        return not isinstance(value, str) or _EVERYDAY.fullmatch(value) is not None
+        if not isinstance(value, str) or (value.isascii() and value.isalnum()):
+            return True
+        return not _UNUSUAL.match(value) and value.translate(_ALSO_EVERYDAY).isprintable()
 
     try:
         value = json.loads(
             text.decode(), parse_int=Decimal, parse_float=Decimal, parse_constant=_refused
         )
-        return plain(value, free=False)
+        return plain(value)
     except (ValueError, InvalidOperation, RecursionError):
         return False
 

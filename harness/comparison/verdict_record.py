@@ -19,7 +19,7 @@ from harness.comparison.effects import (
 )
 from harness.comparison.findings import CODES, Findings, Verdicts
 from harness.comparison.text_facts import TextFacts
-from harness.comparison.walk import CHALLENGER_NUMBER, Position
+from harness.comparison.walk import Position
 from harness.engines.text_probe import Probed
 from harness.explain.attribution import Attribution, GoverningKeyword
 from harness.explain.error_location import failing_parts
@@ -31,7 +31,6 @@ from harness.runs.tables import GENERATED, TEXT_TABLES, VERDICT_TABLES, Rows, Wo
 from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VERDICTS, Ruling
 from harness.verdict_kinds import (
     ACCEPTANCES,
-    CHALLENGER,
     DEAD_END,
     FALSE_ACCEPTANCE,
     INSTANCE,
@@ -161,7 +160,7 @@ class VerdictNotes:
             size = len(position.text) + len(self._vocabulary.tokens[token])
             return Rejected(engine, b"", (*position.consumed, token), size, fault)
 
-        names = ["", *map(self._name, findings.engines)]
+        names = ["", *(self._names[engine] for engine in findings.engines)]
         self.rows.extend(
             "verdicts",
             len(tokens),
@@ -177,7 +176,6 @@ class VerdictNotes:
             reason=_coded(found.reason),
             accepter=Words(accepter + 1, names),
             completion=self._stored(findings, completion),
-            only_challenger=_only_challenger(position, disputes, dispute, accepter),
             keyword=Words(attributed, [one.keyword for one in reasons]),
             schema_pointer=Words(attributed, [one.schema_pointer for one in reasons]),
             instance_pointer=Words(attributed, [one.instance_pointer for one in reasons]),
@@ -222,10 +220,7 @@ class VerdictNotes:
                     effects.note(at, effect)
                 elif kind in _WITH_EFFECT:
                     self._effects.add(rejected(at), effects, at, is_first=is_fed)
-        return {"format_alone": alone, "shown_by": shown_by, **vars(effects)}
-
-    def _name(self, engine: int) -> str:
-        return CHALLENGER if engine == CHALLENGER_NUMBER else self._names[engine]
+        return {"shown_by": shown_by, **vars(effects)}
 
     def _attributed(
         self, position: Position, tokens: npt.NDArray[np.int32], refused_at: npt.NDArray[np.int32]
@@ -421,21 +416,6 @@ def _coded(values: Sequence[str], which: npt.NDArray[np.int64] | None = None) ->
     words: dict[str, int] = {}
     codes = np.array([words.setdefault(one, len(words)) for one in values], dtype=np.int32)
     return Words(codes if which is None else codes[which], list(words))
-
-
-def _only_challenger(
-    position: Position,
-    disputes: Mapping[int, Dispute],
-    dispute: npt.NDArray[np.int64],
-    accepter: npt.NDArray[np.int64],
-) -> npt.NDArray[np.bool_]:
-    """Which verdicts are about tokens that only the challenger allowed, or that all allowed."""
-    engines = [one for one in position.engines if one != CHALLENGER_NUMBER]
-    if len(engines) < 2:
-        return np.ones(len(dispute), dtype=np.bool_)
-    by_all = [number for number, one in disputes.items() if not one.rejecters]
-    alone = accepter == len(engines) if len(engines) < len(position.engines) else False
-    return np.asarray(np.isin(dispute, by_all) | alone)
 
 
 def _of_disputes(tokens: Tokens, disputes: Mapping[int, Dispute]) -> npt.NDArray[np.int64]:

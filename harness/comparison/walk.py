@@ -17,9 +17,6 @@ from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import allows
 
-CHALLENGER_NUMBER = -1
-"""Stands for the challenger among the numbers of engines."""
-
 
 @dataclass(frozen=True)
 class Position:

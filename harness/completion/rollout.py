@@ -11,9 +11,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Mask, Matcher, nth_token, set_bits
@@ -51,14 +53,13 @@ class Preferences:
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Preferences:
         """The preferences among the tokens of `vocabulary`."""
-        patterns = [re.compile(pattern, re.DOTALL) for pattern in _PREFERENCES]
-        ids: list[list[int]] = [[] for _ in (*patterns, "special")]
+        first = re.compile(b"|".join(b"(%b)" % one for one in _PREFERENCES), re.DOTALL).fullmatch
+        ids: list[list[int]] = [[] for _ in (*_PREFERENCES, "special")]
         special = vocabulary.special.tolist()
         for token, text in enumerate(vocabulary.tokens):
             if not special[token]:
-                fitting = (at for at, pattern in enumerate(patterns) if pattern.fullmatch(text))
-                if (first := next(fitting, None)) is not None:
-                    ids[first].append(token)
+                if (match := first(text)) is not None:
+                    ids[(match.lastindex or 0) - 1].append(token)
             elif token not in vocabulary.eos_ids:
                 ids[-1].append(token)
         masks = tuple(set_bits(members, vocabulary.words) for members in ids)
@@ -66,12 +67,19 @@ class Preferences:
 
     def choose(self, mask: Mask, key: str) -> int | None:
         """The token to take under `mask`; None when it is empty."""
-        for members in (self.eos, *self.classes):
-            both = mask & members
+        for words, members in self._by_word:
+            both = mask[words] & members
             many = int(np.bitwise_count(both).sum())
             if many:
-                return nth_token(both, keyed_index(key, many))
+                at = nth_token(both, keyed_index(key, many))
+                return int(words[at >> 5]) * 32 + (at & 31)
         return None
+
+    @cached_property
+    def _by_word(self) -> list[tuple[npt.NDArray[np.intp], Mask]]:
+        """The words that each class has members in, and these words: the first classes have few."""
+        masks = (self.eos, *self.classes)
+        return [(words, mask[words]) for mask in masks for words in [np.flatnonzero(mask)]]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ CASES: Final = "cases.jsonl"
 RUN: Final = "run"
 """The cases and the run of a table, in its directory."""
 
-RULES: Final = Rules(walks=0, challenger=False, generated=0, samples=0)
+RULES: Final = Rules(walks=0, generated=0, samples=0)
 
 
 def run_cases(request: ConformanceRequest) -> RunDirectory:

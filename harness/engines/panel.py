@@ -376,7 +376,7 @@ class Panel:
         return self._printed.pop(engine, "") + self._hosts[engine].output(end)
 
     def processor_seconds(self) -> float:
-        return sum(host.processor_seconds() for host in self._hosts)
+        return sum(host.processor_seconds for host in self._hosts)
 
     def close(self) -> None:
         for host in self._hosts:

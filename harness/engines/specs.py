@@ -20,7 +20,6 @@ from harness.directories import read_toml
 from harness.engines import presets
 from harness.errors import UsageError, nearest
 from harness.protocol import Option, complete_options
-from harness.verdict_kinds import CHALLENGER
 
 ENTRY_POINTS = "maskcourt.engines"
 """Entry-point group through which another package adds engines by name."""
@@ -182,11 +181,6 @@ def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
     for spec in specs:
         if spec.name in seen:
             raise UsageError(f"engine {spec.name!r} is named twice", "name each engine once")
-        if spec.name == CHALLENGER:
-            raise UsageError(
-                f"no engine may be named {CHALLENGER!r}: runs call the challenger so",
-                "give its entry point another name",
-            )
         seen.add(spec.name)
     if len(specs) > MAX_ENGINES:
         raise UsageError(f"{len(specs)} engines are named", f"at most {MAX_ENGINES} at a time")

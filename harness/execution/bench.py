@@ -213,11 +213,12 @@ def _notes() -> dict[str, Any]:
             "processors": len(os.sched_getaffinity(0)),
             "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         },
-        "commit": _commit(),
+        "commit": commit(),
     }
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
+    """The commit of this checkout, if it is one."""
     command = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parents[2])]
     command += ["describe", "--always", "--dirty", "--abbrev=12"]
     try:

@@ -11,7 +11,7 @@ import errno
 import os
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
@@ -22,74 +22,16 @@ from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import RESOLVERS, Effort
 from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Checked, EngineMetadata
-from harness.engines.specs import EngineSpec, with_version
+from harness.engines.specs import EngineSpec
 from harness.errors import MORE_FILES, MaskcourtError, UsageError
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
-from harness.printable import printable
 from harness.protocol_checks.smoke import CANNOT_DRIVE
 from harness.runs.directory import RunDirectory
-from harness.runs.tables import VERDICT_TABLES, Rows, is_mislabelled, named_engines
+from harness.runs.tables import Rows, is_mislabelled
 from harness.validators.judge import Judge
-from harness.verdict_kinds import COSTLY, INVALID_VALUE, LOST_VALUE, RARE, TRAP
 from harness.workers.hosts import wait
 from harness.workers.outcomes import Crashed, Failure
-
-_WORDS = {
-    INVALID_VALUE: "lets an invalid value through",
-    LOST_VALUE: "cannot write a valid value",
-    TRAP: "leads to where a valid value cannot be written any more",
-}
-"""What is told of an effect."""
-
-
-@dataclass(frozen=True)
-class CaseNews:
-    """What one case adds."""
-
-    compiled: Mapping[str, str] = field(default_factory=dict)
-    """The outcome of compiling the schema, by engine."""
-    judged: tuple[str, ...] = ()
-    effects: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What is proven of each engine by everyday values: leaks, losses and traps."""
-    example: str = ""
-    """The worst of these in words; empty where there is none."""
-
-
-def case_news(rows: Rows, engines: Mapping[str, EngineMetadata]) -> CaseNews:
-    """What all rows of one case say."""
-    proofs: set[tuple[str, ...]] = set()
-    for name in VERDICT_TABLES.values():
-        if rows.count(name):
-            table = rows.table(name)
-            columns = ("shown_by", "effect", "engine", "keyword", "schema_pointer")
-            for shown_by, *proof in zip(*(table[one].to_pylist() for one in columns), strict=True):
-                if proof[0] in COSTLY and shown_by not in (None, RARE):
-                    proofs.add(tuple(proof))
-    effects: dict[str, set[str]] = {}
-    for effect, engine, *_ in proofs:
-        effects.setdefault(engine, set()).add(effect)
-    stages = rows.lists("engines")
-    compiled = zip(stages["engine"], stages["stage"], stages["outcome"], strict=True)
-    return CaseNews(
-        {engine: outcome for engine, stage, outcome in compiled if stage == "compile"},
-        tuple(named_engines(rows.lists("cases")["judged"][0], engines)),
-        effects,
-        _in_words(rows.lists("cases")["case"][0], proofs, engines) if proofs else "",
-    )
-
-
-def _in_words(
-    case: str, proofs: Collection[tuple[str, ...]], engines: Mapping[str, EngineMetadata]
-) -> str:
-    """The worst of some proofs."""
-    effect, engine, keyword, pointer = min(
-        proofs, key=lambda one: (COSTLY.index(one[0]), *map(str, one[1:]))
-    )
-    where = f", {keyword} at {pointer or 'the root'}" if keyword else ""
-    version = engines[engine].version if engine in engines else ""
-    return printable(f"{with_version(engine, version)} {_WORDS[effect]}: case {case}{where}")
-
 
 GIB = 1 << 30
 
@@ -130,7 +72,6 @@ class CaseDone:
     status: str
     positions: int
     disputed_tokens: int
-    news: CaseNews = field(default_factory=CaseNews)
     remark: str = ""
     """What is wrong with the case itself, and where it stands; empty where nothing is."""
 
@@ -162,7 +103,6 @@ class Lane:
             self.runners.append(CaseRun(panel, self.judge, vocabulary, resolver, rules))
         self.begun: dict[CaseRun, Job] = {}
         self._looked = 0.0
-        self._engines: Engines = {}
         self._change = lent and partial(panel.change, 0, settings.specs[0], path, words)
 
     @property
@@ -204,9 +144,7 @@ class Lane:
         run.write_case(ordinal, rows)
         cases = rows.lists("cases")
         figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-        return CaseDone(
-            ordinal, case.id, *figures, case_news(rows, self._engines), _remark(case, rows)
-        )
+        return CaseDone(ordinal, case.id, *figures, _remark(case, rows))
 
     def _look_after(self) -> None:
         """Go on with compilations, and watch their limits, while another case is at work."""
@@ -233,11 +171,10 @@ class Lane:
             else:
                 hint = output[-1] if output else "is it installed in this environment?"
             raise UsageError(f"engine {name!r} does not start: {failure.message}", hint)
-        self._engines = {
+        return {
             self.panel.specs[index].name: self._checked(index, answer)
             for index, answer in self.panel.check().items()
         }
-        return self._engines
 
     def close(self) -> None:
         for runner in self.runners:

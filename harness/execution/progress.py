@@ -1,11 +1,10 @@
-"""Progress of a run: what is compared, the first proven error in words, and a growing standing."""
+"""Progress of a run: what is compared, and how much of it is done."""
 
 from __future__ import annotations
 
 import json
 import textwrap
 import time
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -13,7 +12,6 @@ from harness.engines.specs import with_version
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
 from harness.printable import printable
-from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, TRAP
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
@@ -21,17 +19,9 @@ FAILED = ("harness_error", "lane_died")
 _WIDTH = 80
 """Of lines that are told."""
 
-STANDING_EVERY = 30.0
-"""Seconds between two standings."""
-
-_COLUMNS = {"judged": "judged", "leaks": INVALID_VALUE, "loses": LOST_VALUE, "traps": TRAP}
-"""What is counted of schemas, by its column: those that an engine was judged on; those where it
-lets an invalid value through, cannot write a valid one, leads to where one can be written no more.
-"""
-
 
 class RunProgress(LiveLine):
-    """Says what is compared and the first proven error, and counts while a run goes on.
+    """Says what is compared, and counts while a run goes on: ``maskcourt tally`` has the errors.
 
     The estimate of what is left is the mean time per case of this session times the cases left;
     before three cases are done there is none, and no throughput either.
@@ -45,9 +35,7 @@ class RunProgress(LiveLine):
         self._disputed = 0
         self._failed = 0
         self._slowest = ""
-        self._began = self._stood = time.monotonic()
-        self._standings: dict[str, Counter[str]] = {}
-        self._shown = False
+        self._began = time.monotonic()
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -59,7 +47,6 @@ class RunProgress(LiveLine):
         """The run has begun: its identity, and how many cases of each family it is about."""
         for name, engine in identity["engines"].items():
             options = ", ".join(f"{key}={_as_text(one)}" for key, one in engine["options"].items())
-            self._standings[name] = Counter()
             told = f"engine {with_version(name, engine['version'])}"
             self._wrapped(f"{told} ({options})" if options else told)
         counts = ", ".join(f"{count:,} {name}" for name, count in families.items())
@@ -79,17 +66,8 @@ class RunProgress(LiveLine):
         self._disputed += case.disputed_tokens
         self._failed += case.status in FAILED
         self._slowest = ""
-        for name, standing in self._standings.items():
-            standing["asked"] += name in case.news.compiled
-            standing["compiled"] += case.news.compiled.get(name) == "compiled"
-            standing["judged"] += name in case.news.judged
-            standing.update(case.news.effects.get(name, ()))
         if case.remark:
             self.say(printable(case.remark))
-        if case.news.example and not self._shown:
-            self._shown = True
-            after = f"after {time.monotonic() - self._began:.0f} s"
-            self._wrapped(f"first proven error, {after}: {case.news.example}")
         self._show(at_once=self.done == self.total)
 
     def running(self, case: str, seconds: float) -> None:
@@ -103,12 +81,6 @@ class RunProgress(LiveLine):
         now = time.monotonic()
         if self.is_due() or at_once:
             self.plain(f"{self.done}/{self.total} cases, {now - self._began:.0f} s, {note}")
-        if now - self._stood >= STANDING_EVERY and not at_once:
-            self._stood = now
-            for name, standing in self._standings.items():
-                counts = ", ".join(f"{one} {standing[key]:,}" for one, key in _COLUMNS.items())
-                compiled = f"{standing['compiled']:,} of {standing['asked']:,}"
-                self.say(f"  {name}: compiled {compiled}, {counts}")
 
     def _wrapped(self, line: str) -> None:
         for one in textwrap.wrap(line, _WIDTH, subsequent_indent="    "):

@@ -42,7 +42,7 @@ from harness.explain.keywords import (
     governing_rule,
 )
 from harness.jsontext.lexer import NUMBER_ENDS, Mode, State, is_high_surrogate, place_of
-from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, trace
+from harness.jsontext.partial import Cursor, Frames, after, path_of, settled, trace
 from harness.jsontext.pointers import pointer
 from harness.schemas.schema import types
 
@@ -91,23 +91,14 @@ class Attribution:
 
     def __init__(self, schema: Any) -> None:
         self.applicable = Applicable(schema)
-        self._last = (b"", Cursor())
         self._keys: dict[Frames, KeyRules] = {}
 
     def at(self, text: bytes) -> PlaceAttribution:
-        """The place after `text`; texts that each begin with the one before are read on from there.
-
-        Raises:
-            ValueError: `text` is no prefix of a JSON text.
-        """
-        known, cursor = self._last
-        if not text.startswith(known):
-            known, cursor = b"", Cursor()
-        further = feed(cursor, text[len(known) :])
-        if further is None:
+        """The place after `text`; a ValueError where that is no prefix of a JSON text."""
+        cursor = after(text)
+        if cursor is None:
             raise ValueError(f"no JSON text begins with {text[-40:]!r}")
-        self._last = (text, further)
-        return PlaceAttribution(self, further)
+        return PlaceAttribution(self, cursor)
 
     def key_rule(self, key: _Key) -> tuple[GoverningRule | None, str]:
         """What is in force for a key, and the word for it."""
@@ -288,14 +279,14 @@ class PlaceAttribution:
         rule = governing_rule(self._levels[-1], by_order(NUMBER))
         governed = rule is not None and rule.rank < NOT_RANK
         open_ = governed or self._cursor.mode not in NUMBER_ENDS
-        after = None if open_ else PlaceAttribution(self._attribution, settled(self._cursor))
-        return self._of_value(NUMBER), after
+        ended = None if open_ else PlaceAttribution(self._attribution, settled(self._cursor))
+        return self._of_value(NUMBER), ended
 
     def _after_number(self, token: bytes) -> GoverningKeyword:
-        of_number, after = self._number
-        if after is None:
+        of_number, ended = self._number
+        if ended is None:
             return self._with_detail(of_number, token)
-        governing = after.governing(token)
+        governing = ended.governing(token)
         return governing if governing.keyword else replace(of_number, detail=governing.detail)
 
     def _with_detail(self, governing: GoverningKeyword, token: bytes) -> GoverningKeyword:

@@ -1,1 +1,1 @@
-"""What mask errors cost a model: generation under an engine, scored on tasks, traced to bugs."""
+"""What mask errors cost a model: generation under an engine, scored on tasks."""

@@ -30,9 +30,7 @@ DEAD_END: Final = "dead_end"
 
 MANIFEST: Final = "impact.json"
 ANSWERS: Final = "answers.jsonl"
-CAUSES: Final = "causes.jsonl"
-"""What proven false rejections were traced to."""
-IMPACT: Final = ManifestKind(MANIFEST, 3, (ANSWERS, CAUSES))
+IMPACT: Final = ManifestKind(MANIFEST, 3, (ANSWERS,))
 """An impact run, as a directory."""
 
 
@@ -122,7 +120,6 @@ class ImpactRun:
 
     def __init__(self, directory: RunDirectory) -> None:
         self.path, self.manifest = directory.path, directory.manifest
-        self.causes = LineFile(self.path / CAUSES)
         self._answers = LineFile(self.path / ANSWERS)
         self.close = directory.release
         """Let others write here."""
@@ -133,7 +130,6 @@ class ImpactRun:
         run = cls(begin_or_go_on(path, identity, notes, IMPACT)[0])
         try:
             run._answers.mend()
-            run.causes.mend()
         except BaseException:
             run.close()
             raise

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.engines.panel import Limits
 from harness.engines.specs import DEFAULT
 from harness.impact.generation import Generation
-from harness.options import LIMITS, RESULT, option
+from harness.options import LIMITS, option
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,6 @@ class ImpactRequest:
     seed: int = option(0, "Of the sample and the draws.")
     how: Generation = field(default_factory=Generation)
     device: str = option("auto", "As torch names it.", heading=LIMITS)
-    bugs: float = option(
-        60.0,
-        "Look N seconds for the bugs behind proven false rejections; 0: not at all. The same"
-        " command goes on.",
-        "--shrink-budget",
-        heading=RESULT,
-        least=0,
-        unit="SECONDS",
-    )
-    spellings: bool = option(
-        False, "Look also for the bugs behind what is only about a spelling.", heading=RESULT
-    )
     compile: float = option(
         60.0,
         "Seconds of processor time per schema.",

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from harness.bugs.samples import ShrunkVerdict
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
-from harness.impact.causes import CauseKey, proven_steps, rank_of, read_causes
-from harness.impact.overruled import RULINGS
+from harness.impact.overruled import FALSE_REJECTION, RULINGS
 from harness.impact.statistics import compared, share
 from harness.verdict_kinds import COSTLY
-
-NOT_TRACED: Final = "not traced"
-"""The class of proven false rejections whose cause is not known."""
 
 _MS: Final = 1e6
 
@@ -24,16 +19,15 @@ def summarize(run: ImpactRun) -> dict[str, Any]:
 
     ``engines`` has each engine, and the model without a mask: of its items how many were answered
     how. ``rulings`` say what is known of the ``overruled`` tokens. Proven false rejections are
-    counted by their ``effects``, the costliest first, and by class, or `NOT_TRACED`, in
-    ``false_rejections``; ``losing_items`` have one that costs a value or is a trap; ``bugs`` and
-    ``departures`` make so many, by effect and id. ``removed`` is the probability that the mask
-    forbade, as a mean over the tokens; ``proven_mass`` that of tokens proven to be forbidden
-    wrongly; ``losing_mass`` of those among them that cost a value.
+    counted by their ``effects`` and by the ``keywords`` in force; ``losing_items`` have one that
+    costs a value or is a trap. ``removed`` is the probability that the mask forbade, as a mean over
+    the tokens; ``proven_mass`` that of tokens proven to be forbidden wrongly; ``losing_mass`` of
+    those among them that cost a value.
 
     ``pairs`` are compared item by item, without those that no text which keeps their schema answers
     rightly (``unanswerable``).
     """
-    identity, causes = run.manifest["identity"], read_causes(run)
+    identity = run.manifest["identity"]
     alone = [UNCONSTRAINED] if identity["generation"]["unconstrained"] else []
     answers: dict[str, list[ModelAnswer]] = {name: [] for name in [*alone, *identity["engines"]]}
     for answer in run.answers():
@@ -47,22 +41,16 @@ def summarize(run: ImpactRun) -> dict[str, Any]:
     return {
         "run": str(run.path),
         **{key: identity[key] for key in ("task", "model", "generation")},
-        "engines": {name: _of_engine(some, causes) for name, some in answers.items()},
+        "engines": {name: _of_engine(some) for name, some in answers.items()},
         "pairs": compared(kept),
         "unanswerable": len(dropped),
     }
 
 
-def _of_engine(
-    answers: Sequence[ModelAnswer], causes: Mapping[CauseKey, ShrunkVerdict]
-) -> dict[str, Any]:
+def _of_engine(answers: Sequence[ModelAnswer]) -> dict[str, Any]:
     steps = [step for answer in answers for step in answer.overruled]
-    proven = sorted(proven_steps(answers), key=lambda one: rank_of(one.step.effect))
-    shrunk = [(step.step.effect, causes.get(step.key)) for step in proven]
-    known = [(effect, one) for effect, one in shrunk if one is not None and one.error is not None]
-    classes = [cause.class_ for _, cause in known]
-    classes += [NOT_TRACED] * (len(proven) - len(known))
-    losing = [one for one in proven if one.step.effect in COSTLY]
+    proven = [step for step in steps if step.ruling == FALSE_REJECTION]
+    losing = [step for step in proven if step.effect in COSTLY]
     tokens = sum(len(answer.tokens) for answer in answers)
     outcomes = _counted(answer.outcome for answer in answers)
     return {
@@ -74,14 +62,12 @@ def _of_engine(
         "tokens": tokens,
         "overruled": len(steps),
         "rulings": {word: sum(step.ruling == word for step in steps) for word in RULINGS},
-        "effects": dict(Counter(one.step.effect for one in proven)),
-        "losing_items": len({one.answer.item for one in losing}),
-        "false_rejections": _counted(classes),
-        "bugs": _by_effect((effect, one.bug) for effect, one in known if not one.departure),
-        "departures": _by_effect((effect, one.departure) for effect, one in known if one.departure),
+        "effects": _counted(step.effect for step in proven),
+        "keywords": _counted(step.keyword for step in proven),
+        "losing_items": sum(not set(losing).isdisjoint(one.overruled) for one in answers),
         "removed": _ratio(sum(answer.removed for answer in answers), tokens) or 0.0,
-        "proven_mass": _ratio(sum(one.step.probability for one in proven), tokens) or 0.0,
-        "losing_mass": _ratio(sum(one.step.probability for one in losing), tokens) or 0.0,
+        "proven_mass": _ratio(sum(step.probability for step in proven), tokens) or 0.0,
+        "losing_mass": _ratio(sum(step.probability for step in losing), tokens) or 0.0,
         "cost": _cost(answers),
         "answered": outcomes.get(ANSWERED, 0),
         "share": share(answer.correct for answer in answers),
@@ -122,14 +108,6 @@ def _ratio(part: float, whole: float) -> float | None:
 
 def _in(unit: float, value: float | None) -> float | None:
     return None if value is None else value / unit
-
-
-def _by_effect(bugs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """How many steps each bug makes, by effect, in the order in which effects come."""
-    counts: dict[str, dict[str, int]] = {}
-    for (effect, bug), steps in Counter(bugs).most_common():
-        counts.setdefault(effect, {})[bug] = steps
-    return {effect: counts[effect] for effect in sorted(counts, key=rank_of)}
 
 
 def _counted(words: Iterable[str]) -> dict[str, int]:

@@ -6,31 +6,26 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 
 from rich.progress import TimeRemainingColumn
 
-from harness.bugs.shrink import Shrinker
-from harness.classification.departures import load_catalogue
 from harness.comparison.case_run import Rules
 from harness.engines.environments import provide_all
-from harness.engines.specs import EngineSpec, parse_specs
+from harness.engines.specs import parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Lane, LaneSettings
 from harness.impact import bfcl
 from harness.impact.answering import Answering
 from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
-from harness.impact.causes import trace
 from harness.impact.generation import Generator
-from harness.impact.items import Item, Task, sampled
+from harness.impact.items import Task, sampled
 from harness.impact.request import ImpactRequest
 from harness.impact.transformers_model import open_model
-from harness.inputs.vocabulary import Vocabulary
 from harness.live import LiveLine
 from harness.runs.directory import refuse_foreign
-from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
 
 TASKS: dict[str, Callable[..., Task]] = {"bfcl": bfcl.load}
@@ -77,8 +72,6 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
             generator = Generator(model, lane.panel, request.how)
             answering = Answering(task, generator, lane.runners[0])
             answering.run(run, items, _progress(len(items), line))
-            if request.bugs:
-                _trace(run, request, items, model.vocabulary, specs, line)
         except KeyboardInterrupt as error:
             kept = f"finished items are in {request.out}, the same command goes on"
             raise KeyboardInterrupt(kept) from error
@@ -94,25 +87,3 @@ def _progress(items: int, line: LiveLine) -> Callable[[int], None]:
             line.plain(f"{done}/{items} items")
 
     return progress
-
-
-def _trace(
-    run: ImpactRun,
-    request: ImpactRequest,
-    items: Sequence[Item],
-    vocabulary: Vocabulary,
-    specs: Sequence[EngineSpec],
-    line: LiveLine,
-) -> None:
-    """Trace what was proven to bugs and departures."""
-    by_name, described = {spec.name: spec for spec in specs}, run.manifest["identity"]["engines"]
-    how = load_catalogue(), vocabulary, request.limits.memory, ASSERTION
-
-    def progress(done: int, wanted: int) -> None:
-        line.update(len(items), f"{done} of {wanted} causes")
-        if line.is_due():
-            line.plain(f"{done} of {wanted} causes of false rejections are looked for")
-
-    with contextlib.closing(Shrinker(by_name, described, *how)) as shrinker:
-        schemas = {item.id: item.schema for item in items}
-        trace(run, schemas, shrinker, request.bugs, progress, spellings=request.spellings)

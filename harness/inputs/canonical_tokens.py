@@ -70,8 +70,8 @@ class Canonical:
             if type(error).__name__ != "PanicException":
                 raise
             return None
-        size, lengths = self.vocabulary.size, self._lengths
-        if any(token >= size for token in ids) or sum(lengths[i] for i in ids) != len(text):
+        unknown = max(ids, default=0) >= self.vocabulary.size
+        if unknown or sum(map(self._lengths.__getitem__, ids)) != len(text):
             return None
         return tuple(ids)
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from harness.errors import UsageError, nearest
 from harness.inputs import case_jsonl, case_maskbench
-from harness.inputs.cases import Case, CaseSource
+from harness.inputs.cases import Case, CaseSource, ListedCases
+from harness.inputs.schema_inputs import read_tools
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def open_cases(spec: str) -> CaseSource:
     ``embedded`` (those of the project), ``quick`` (a first selection of them), ``maskbench`` (what
     ``make data`` fetched or ``MASKCOURT_MASKBENCH`` names), ``maskbench:PATH`` (such an archive, or
     a directory of its files), ``jsonschemabench[:SPLIT]`` (schemas alone, from the Hugging Face
-    hub), ``jsonl:PATH`` or ``*.jsonl`` (the user's own, a case a line).
+    hub), ``tools:PATH`` (those in a file, a case a tool), ``jsonl:PATH`` or ``*.jsonl`` (the
+    user's own, a case a line).
     """
     kind, colon, rest = spec.partition(":")
     match kind:
@@ -56,14 +58,23 @@ def open_cases(spec: str) -> CaseSource:
             return case_maskbench.open_maskbench(Path(rest) if rest else None)
         case "jsonschemabench":
             return case_maskbench.open_hub(rest or None)
-        case "jsonl" if rest:
-            return case_jsonl.open_jsonl(Path(rest))
-    if spec.endswith(".jsonl"):
-        return case_jsonl.open_jsonl(Path(spec))
+        case "tools" if rest:
+            return _open_tools(Path(rest))
+    if (kind == "jsonl" and rest) or spec.endswith(".jsonl"):
+        return case_jsonl.open_jsonl(Path(rest if kind == "jsonl" else spec))
     if Path(spec).exists():
         raise UsageError(f"cannot tell what {spec!r} holds", f"maskbench:{spec}, or jsonl:{spec}?")
-    known = ("quick", "embedded", "maskbench", "jsonschemabench", "jsonl:PATH")
+    known = ("quick", "embedded", "maskbench", "jsonschemabench", "tools:PATH", "jsonl:PATH")
     raise UsageError(f"no data is called {spec!r}", nearest(spec, known))
+
+
+def _open_tools(path: Path) -> CaseSource:
+    cases = [
+        Case(one.name, one.name.partition("/")[0], one.text, (), (), f"{path}: {one.tool}")
+        for one in read_tools(path)
+    ]
+    digest = hashlib.sha256("\0".join(f"{one.id} {one.schema}" for one in cases).encode())
+    return ListedCases(path.name, cases, digest.hexdigest())
 
 
 def select(
@@ -100,7 +111,7 @@ def select(
         hint = f"they look like {all_ids[0]!r}; * matches any characters"
         raise UsageError(f"none of {len(all_ids)} case ids matches {pattern!r}", hint)
     if with_valid:
-        able = (case.id for case in source.read(ids) if case.valid)
+        able = source.with_valid(ids)
         valid_ids = list(islice(able, limit if sample is None else None))
         if not valid_ids and not generated:
             raise UsageError(f"none of the {len(ids)} selected cases has a valid instance")

@@ -98,6 +98,10 @@ class CaseSource(ABC):
     def read(self, ids: Collection[str]) -> Iterator[Case]:
         """The cases with these ids, one at a time, in order."""
 
+    def with_valid(self, ids: Collection[str]) -> Iterator[str]:
+        """Those of the ids whose case has a valid instance, in order."""
+        return (case.id for case in self.read(ids) if case.valid)
+
     def __iter__(self) -> Iterator[Case]:
         return self.read(self.index)
 

@@ -7,38 +7,26 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import InputError, UsageError
 from harness.inputs.cases import parsed, schema_text
 from harness.inputs.limits import read_bounded, read_file
+from harness.inputs.tools import NamedSchema, read_yaml, tools_in
 from harness.jsontext import strict_json
-from harness.jsontext.pointers import pointer
 
 STDIN: Final = "-"
 
 _MODEL = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-_WRAPPED: Final = (("function", "parameters"), ("json_schema", "schema"))
-_BARE: Final = ("parameters", "input_schema", "schema")
-_ABOUT_TOOLS: Final = frozenset(("name", "description", "strict", "type", *_BARE))
-
-
-@dataclass(frozen=True)
-class NamedSchema:
-    """A schema's JSON text and what its user calls it; among tools, a pointer follows the name."""
-
-    name: str
-    text: str
 
 
 def read_schemas(names: Sequence[str]) -> list[NamedSchema]:
     """The schemas that `names` stand for, each name once.
 
     A name is the path of a file, of a directory (all ``*.json`` below it), ``-`` for standard
-    input, or ``module:Model`` for a model of Pydantic. A file may hold a definition of a tool as
-    servers take it, or a list of them: the schemas are the parameters.
+    input, or ``module:Model`` for a model of Pydantic. A file may hold tools
+    (`harness.inputs.tools`): each of them has a schema.
     """
     found = (one for name in names for one in _named(name))
     return list({one.name: one for one in found}.values())
@@ -69,39 +57,27 @@ def _of_file(path: Path) -> Iterator[NamedSchema]:
     yield from _read(read_file(path, name), name)
 
 
+def read_tools(path: Path) -> list[NamedSchema]:
+    """The schemas of the tools in a file; an `InputError` where it has none."""
+    found = list(_read(read_file(path), str(path)))
+    if not all(one.tool for one in found):
+        raise InputError(f"{path} holds no tools", "tools/list of MCP gives some, or OpenAPI")
+    return found
+
+
 def _read(raw: bytes, name: str) -> Iterator[NamedSchema]:
-    """The schema in a text, or those in the definitions of tools."""
+    """The schema in a text, or those of the tools in it."""
     raw = raw.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n")
     if not raw:
         raise InputError(f"{name} is empty", "a schema is a JSON object, true or false")
     try:
         value = strict_json.parse(raw, lone_surrogates=True)
     except strict_json.JsonError:
-        value = None  # `schema_text` says what is wrong
-    inner = list(_wrapped(value))
-    if not inner:
-        yield NamedSchema(name, schema_text(raw, name))
-    for path, schema in inner:
-        text = json.dumps(schema, ensure_ascii=False)
-        yield NamedSchema(f"{name}#{pointer(path)}", text)
-
-
-def _wrapped(
-    value: Any, path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The schemas in definitions of tools and of answers, with their paths; none elsewhere."""
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-        for index, one in enumerate(value):
-            yield from _wrapped(one, (*path, index))
-    if not isinstance(value, dict):
-        return
-    for kind, member in _WRAPPED:
-        body = value.get(kind)
-        if value.get("type") == kind and isinstance(body, dict) and member in body:
-            yield (*path, kind, member), body[member]
-            return
-    if "name" in value and _ABOUT_TOOLS.issuperset(value):
-        yield from (((*path, one), value[one]) for one in _BARE if isinstance(value.get(one), dict))
+        value = read_yaml(raw, name)
+    tools = tools_in(value, name, Path(name).stem)
+    if not tools:
+        yield NamedSchema(name, schema_text(raw, name))  # this says what is wrong
+    yield from tools
 
 
 def _of_model(name: str) -> str:

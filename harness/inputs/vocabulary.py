@@ -11,9 +11,9 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,9 @@ from harness.protocol import Mask
 
 _MAGIC = b"maskcourt vocabulary 1\n"
 _LEAD = 5
+_WINDOWS, _PARTS = 1 << 16, 1 << 9
+"""Beginnings of texts whose first token, and first tokens, are remembered: many go on alike."""
+_PART = 512
 _FILE_MAGIC = b"maskcourt vocabulary file 2\n"
 _BLANK_OUTSIDE = re.compile(rb'[^"]*[ \t\n\r]')
 _KINDS = re.sub(
@@ -238,20 +241,51 @@ class Vocabulary:
         This is not the model's own tokenisation. A ValueError where no token fits, which is never
         so if all 256 single bytes are tokens.
         """
-        ids = self._ids[0]
         out: list[int] = []
         at = 0
         while at < len(text):
-            ends = reversed(self._ends(text, at))
-            end = next((end for end in ends if text[at:end] in ids), at)
-            if end == at:
+            tokens, size = self._greedy_part(text[at:])
+            if not size:
                 raise ValueError(
                     f"no token of vocabulary {self.name!r} fits byte 0x{text[at]:02x} "
                     f"at position {at} of {len(text)}"
                 )
-            out.append(ids[text[at:end]][0])
-            at = end
+            out += tokens
+            at += size
         return out
+
+    @cached_property
+    def _greedy_part(self) -> Callable[[bytes], tuple[list[int], int]]:
+        """The first tokens of a text, until what is left has fewer times `_PART` bytes.
+
+        And how many bytes they have. So texts that end alike share most of what is remembered.
+        """
+        tokens, longest, first = self.tokens, self._ids[1], self._first_token
+
+        def part(text: bytes) -> tuple[list[int], int]:
+            out: list[int] = []
+            at, stop = 0, len(text) - (len(text) - 1) // _PART * _PART
+            while at < stop:
+                most = longest.get(text[at : at + _LEAD], _LEAD)
+                token = first(text[at : at + max(most, _LEAD)])
+                if token is None:
+                    break
+                out.append(token)
+                at += len(tokens[token])
+            return out, at
+
+        return lru_cache(_PARTS)(part)
+
+    @cached_property
+    def _first_token(self) -> Callable[[bytes], int | None]:
+        """The longest ordinary token that some bytes begin with, lowest id among equals."""
+        ids = self._ids[0]
+
+        def first(text: bytes) -> int | None:
+            found = (ids[text[:end]][0] for end in range(len(text), 0, -1) if text[:end] in ids)
+            return next(found, None)
+
+        return lru_cache(_WINDOWS)(first)
 
     def saved(self) -> bytes:
         """The content of a file that `load` reads."""

@@ -15,13 +15,15 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import chain, product
+from operator import is_
 from typing import Any, Final
 
 from harness.jsontext.lexer import Mode
-from harness.jsontext.partial import Cursor, Layout, Spelled, feed, load
+from harness.jsontext.partial import Layout, Spelled, after, load
 from harness.jsontext.remaining import rest_of
 
 Order = Callable[[str, Sequence[str]], Sequence[str]]
@@ -96,10 +98,6 @@ def usual_spellings(
         Whole texts, at most so many, each once, with the way in which it is written.
     """
     found: dict[bytes, Way] = {}
-    cursor = _after(text[:written])
-    inside = cursor.mode.in_string or cursor.mode.in_number or cursor.mode is Mode.LITERAL
-    blank = b"" if inside else text[len(text[:written].rstrip(_BLANK)) : written]
-    cursor, given = cursor._replace(spaced=False), load(text)
     forms: list[Sequence[Any]] = [
         _NUMBERS if _DIGIT.search(text) else _NUMBERS[:1],
         (False,) if text.isascii() and not _SPECIAL.search(text) else (False, True),
@@ -110,23 +108,47 @@ def usual_spellings(
         numbers, ascii_, layout, order = (
             form[at if at < len(form) else 0] for form, at in zip(forms, way, strict=True)
         )
-        value = _written_as(given, numbers, order, "")
-        rest = rest_of(layout._replace(ascii=ascii_), cursor, value)
-        if rest is None:  # a number that is begun otherwise
-            rest = text[written:]
-        elif blank:  # what is there of the white space that comes next
-            rest = rest[len(blank) :] if rest.startswith(blank) else rest.lstrip(_BLANK)
-        found.setdefault(text[:written] + rest, way)
+        document = _form(text, numbers, order)
+        found.setdefault(_spelled(text, written, layout._replace(ascii=ascii_), document), way)
         if len(found) == most:
             break
     return found
 
 
-@lru_cache(64)  # many are asked about after the same beginning
-def _after(beginning: bytes) -> Cursor:
-    cursor = feed(Cursor(), beginning)
+@lru_cache(1 << 10)
+def _spelled(text: bytes, written: int, layout: Layout, document: _Form) -> bytes:
+    """The text of a document that begins with the first bytes of `text`."""
+    cursor, stripped = after(text[:written]), len(text[:written].rstrip(_BLANK))
     assert cursor is not None, "a prefix of JSON goes on"
-    return cursor
+    inside = cursor.mode.in_string or cursor.mode.in_number or cursor.mode is Mode.LITERAL
+    blank = b"" if inside else text[stripped:written]
+    rest = rest_of(layout, cursor._replace(spaced=False), document.value)
+    if rest is None:  # a number that is begun otherwise
+        rest = text[written:]
+    elif blank:  # what is there of the white space that comes next
+        rest = rest[len(blank) :] if rest.startswith(blank) else rest.lstrip(_BLANK)
+    return text[:written] + rest
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """A document as it is to be written; one object where two ways make no difference to it."""
+
+    value: Any
+
+
+@lru_cache(1 << 9)
+def _form(text: bytes, numbers: str, order: Order) -> _Form:
+    """The value of `text`, with numbers in a form and members in an order."""
+    if order is not as_given:
+        before = _form(text, numbers, as_given)
+        value = _ordered(before.value, order, "")
+    elif numbers != _NUMBERS[0]:
+        before = _form(text, _NUMBERS[0], as_given)
+        value = _numbered(before.value, numbers)
+    else:
+        return _Form(load(text))
+    return before if value is before.value else _Form(value)
 
 
 @lru_cache
@@ -135,17 +157,32 @@ def _choices(*counts: int) -> Sequence[Way]:
     return sorted(product(*map(range, counts)), key=lambda way: sum(at > 0 for at in way))
 
 
-def _written_as(value: Any, numbers: str, order: Order, path: str) -> Any:
-    """The value with its numbers in a form and its members in an order."""
+def _ordered(value: Any, order: Order, path: str) -> Any:
+    """The value with its members in an order; itself where they are."""
     if isinstance(value, dict):
-        names = order(path, list(value))
-        return {one: _written_as(value[one], numbers, order, f"{path}/{one}") for one in names}
+        names = order(path, tuple(value))
+        members = {one: _ordered(value[one], order, f"{path}/{one}") for one in names}
+        same = all(map(is_, members, value)) and all(map(is_, members.values(), value.values()))
+        return value if same else members
     if isinstance(value, list):
-        return [_written_as(one, numbers, order, f"{path}/*") for one in value]
-    if numbers == "given" or isinstance(value, str | bool | None):
+        items = [_ordered(one, order, f"{path}/*") for one in value]
+        return value if all(map(is_, items, value)) else items
+    return value
+
+
+def _numbered(value: Any, how: str) -> Any:
+    """The value with its numbers in a form; itself where they are."""
+    if isinstance(value, dict):
+        members = {name: _numbered(one, how) for name, one in value.items()}
+        return value if all(map(is_, members.values(), value.values())) else members
+    if isinstance(value, list):
+        items = [_numbered(one, how) for one in value]
+        return value if all(map(is_, items, value)) else items
+    if isinstance(value, str | bool | None):
         return value
     text = value.text if isinstance(value, Spelled) else str(value)
-    return Spelled(_spelled_number(text, numbers))
+    spelled = _spelled_number(text, how)
+    return value if spelled == text else Spelled(spelled)
 
 
 @lru_cache(maxsize=1 << 14)

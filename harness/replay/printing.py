@@ -25,7 +25,7 @@ from harness.runs.reader import TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import CHALLENGER, WALK
+from harness.verdict_kinds import WALK
 
 SHOWN = 50
 """Up to so many replayed verdicts are listed one by one; of more, those that differ."""
@@ -79,7 +79,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     ``text`` and ``hex``, the bytes; ``text`` is the whole text without the end of sequence,
     ``spelling`` the one of the same value that the engine takes;
     ``allowed_by`` and ``forbidden_by`` are engines, at the token; ``accepter`` allows the
-    completion (``json`` is the challenger); ``validators`` is None where the verdict rests on no
+    completion; ``validators`` is None where the verdict rests on no
     text, and else as `harness.validators.judge.Judge.opinions` gives it.
     """
     case = next(witnesses(run, choice, vocabulary))
@@ -133,14 +133,11 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     yield from _indented(printable(written) + f"»{name}«")
     ids = ", ".join(map(str, token["ids"]))
     yield f"token {ids}: {bytes.fromhex(token['hex'])!r}" if ids else "no token"
-    challenged = witness["accepter"] == CHALLENGER
-    nobody = f"no engine; the challenger {CHALLENGER} holds a valid text against them"
-    yield f"allowed by: {', '.join(witness['allowed_by']) or (nobody if challenged else '-')}"
+    yield f"allowed by: {', '.join(witness['allowed_by']) or '-'}"
     yield f"forbidden by: {', '.join(witness['forbidden_by']) or '-'}"
     completion = witness["completion"]
     if completion["ids"]:
         by = f", which {witness['accepter']} allows" if witness["accepter"] else ""
-        by = " that makes it valid" if challenged else by
         yield f"completion of {len(completion['ids'])} tokens{by}:"
         yield from _indented(printable(completion["text"]))
     if witness["validators"] is not None:

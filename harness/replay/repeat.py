@@ -143,8 +143,8 @@ class _Repetition:
 
     def _traces(self, one: Witness) -> Iterator[_Trace]:
         """Which engine must follow which tokens to repeat a verdict."""
-        if one.accepting_engine or one.kind not in REJECTIONS:
-            yield one.accepting_engine or one.engine, one.tokens
+        if one.accepter or one.kind not in REJECTIONS:
+            yield one.accepter or one.engine, one.tokens
         if one.kind in REJECTIONS:
             yield one.engine, (*one.before, one.token)
         if one.spelling:
@@ -206,9 +206,9 @@ class _Repetition:
     def _check(self, one: Witness) -> None:
         """Raise `_Differs` where anything is not as the verdict says."""
         engine, claim = one.engine, one.claim
-        whole = one.accepting_engine or engine, one.tokens
+        whole = one.accepter or engine, one.tokens
         if one.kind in REJECTIONS:
-            if one.accepting_engine:
+            if one.accepter:
                 self._followed(whole)
             reached = self._followed((engine, (*one.before, one.token)), len(one.before))
             allows = f"the mask of {engine} allows the token, which is then not consumed"

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.errors import UsageError
 from harness.validators import judge as rulings
-from harness.verdict_kinds import CHALLENGER, INSTANCE, REJECTIONS, SAMPLE, WALK
+from harness.verdict_kinds import INSTANCE, REJECTIONS, SAMPLE, WALK
 
 _DIGITS = 19
 """No table has so many rows that their numbers have as many."""
@@ -82,7 +82,7 @@ class Witness:
     kind: str
     reason: str
     accepter: str
-    """The engine that allowed the completion, or the challenger; or empty."""
+    """The engine that allowed the completion, or empty."""
     before: tuple[int, ...]
     token: int
     """The token that the verdict is about, -1 where it is about `before` alone."""
@@ -106,11 +106,6 @@ class Witness:
     @property
     def claim(self) -> KindClaim:
         return CLAIMS[self.kind]
-
-    @property
-    def accepting_engine(self) -> str:
-        """The engine that must allow the completion: JSON itself cannot be asked."""
-        return "" if self.accepter == CHALLENGER else self.accepter
 
     @property
     def side(self) -> tuple[list[str], list[str]]:

@@ -7,7 +7,6 @@ tally's; `harness.report.terminal` has the tables behind them.
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,17 +20,12 @@ from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
 from harness.printable import plural
-from harness.render.table import Column, Table
 from harness.render.terminal import for_terminal, print_lines, wrapped
-from harness.report.tables import headline, listed, words
+from harness.report.tables import headline, listed
 from harness.report.terminal import LEGEND, bug_lines, explained, instances_told, state
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
-from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, REAL, TRAP
-
-FEW = 6
-"""Of so many cases or fewer each is listed, instead of shares."""
 
 _LINES = 40
 _BUGS = 5
@@ -40,7 +34,6 @@ _REASONS = 3
 _NAMED = 4
 _PAIRS = 3
 schemas = functools.partial(plural, noun="schema")
-_PHRASES = {LOST_VALUE: "loses a value", INVALID_VALUE: "leaks", TRAP: "traps"}
 _MORE_BUGS = {
     True: "all bugs, their smallest cases; --write: scripts",
     False: "the few bugs behind the verdicts; goes on",
@@ -75,19 +68,17 @@ def print_digest(
     end += (part for name in engines for part in _problems(name, reasons.get(name, {})))
     end += (part for line in _closing(stored, tally, path, bugs) for part in _cut(line))
     judged = _is_judged(tally)
-    few = judged and tally["cases"] <= FEW
-    shown = [headline(tally, intervals=False)] * judged + ([_by_case(stored, tally)] if few else [])
+    shown = [for_terminal(headline(tally, intervals=False))] * judged
     if not judged:
         causes = _not_walked(tally)
         text = f"Nothing could be judged: no engine on any of {schemas(tally['cases'])}"
         print_lines(_cut(text + (f" ({causes})" if causes else "") + "."), console)
-    printed = [for_terminal(table) for table in shown]
-    room = _LINES - len(end) - sum(len(console.render_lines(table)) for table in printed)
-    for table in printed:
+    room = _LINES - len(end) - sum(len(console.render_lines(table)) for table in shown)
+    for table in shown:
         console.print(table)
     if bugs is not None and bugs.bugs:
         print_lines(_bugs_by_engine(bugs, tally, room), console)
-    elif judged and not few:
+    elif judged:
         print_lines(_answers(tally), console)
     print_lines(end, console)
 
@@ -165,45 +156,6 @@ def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterato
                 shown[_REASONS:] = [f"{more:,} more"]
             of = "" if outcome == "warned" else f" {schemas(total)}"  # one may have two warnings
             yield from _cut(f"{name} {phrase}{of}: {', '.join(shown)}", most=2)
-
-
-def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
-    """One row for each case, one column for each engine."""
-    cells: dict[tuple[int, int], dict[str, str]] = defaultdict(dict)
-    for row in stored.rows(
-        """SELECT case_row, engine, effect, min(shown_by)::VARCHAR AS shown_by FROM verdicts
-        WHERE effect <> '' GROUP BY ALL ORDER BY ALL"""
-    ):
-        cells[row["case_row"], row["engine"]][row["effect"]] = row["shown_by"]
-    outcomes = {
-        (row["case_row"], row["engine"]): row["outcome"]
-        for row in stored.rows("FROM engines WHERE stage = 'compile'")
-    }
-    judged = stored.run.table("cases", ["judged"])["judged"].to_pylist()
-
-    def cell(case: int, engine: int) -> str:
-        outcome = outcomes.get((case, engine), "not tried")
-        if outcome != "compiled":
-            return words(outcome)
-        return _cell(cells[case, engine]) if judged[case] >> engine & 1 else "not judged"
-
-    rows = [
-        {"case": name, **{one: cell(case, at) for at, one in enumerate(stored.engines)}}
-        for case, name in enumerate(stored.cases)
-    ]
-    titles = {name: with_version(name, one["version"]) for name, one in tally["engines"].items()}
-    columns = (Column(name, title) for name, title in titles.items())
-    return Table.of("", [Column("case", most=30), *columns], rows)
-
-
-def _cell(effects: Mapping[str, str]) -> str:
-    parts = [
-        phrase + (" (real)" if effects[name] == REAL else "")
-        for name, phrase in _PHRASES.items()
-        if name in effects
-    ]
-    beside = [words(name) for name in effects if name not in _PHRASES]
-    return ", ".join(parts or beside) or "no error found"
 
 
 def _closing(

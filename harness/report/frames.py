@@ -4,8 +4,7 @@
 >>> run.bugs                                              # the few errors behind all verdicts
 >>> run.tallies                                           # proven errors, counted
 >>> run.verdicts                                          # every verdict, every column
->>> run.frame("verdicts", ["engine", "keyword"], {"kind": "false_acceptance", "class": "bug"})
->>> for some in run.batches("verdicts", ["engine", "token"]):   # never more than a batch
+>>> run.sql("SELECT engine, keyword FROM verdicts WHERE kind = 'false_acceptance'")
 
 A frame's index, named ``row``, is the row's number in its table: what ``maskcourt replay RUN ROW``
 takes. Columns of words are categoricals. Columns of truth are of pandas' ``boolean``, which knows
@@ -18,28 +17,22 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from harness.analysis.breakdown import tallies
 from harness.analysis.stored import Classify, by_catalogue, stored_run
-from harness.errors import UsageError, nearest
 from harness.optional import require
+from harness.report.query import classified, query
 from harness.runs.directory import ROW, RunDirectory, open_run
-from harness.runs.tables import EVIDENCE_OF, SCHEMAS, named_engines
+from harness.runs.tables import SCHEMAS, named_engines
 
 if TYPE_CHECKING:
     import pandas as pd
-
-CLASSES = ("class", "departure")
-"""The columns of verdicts that are computed."""
-
-Where = Mapping[str, Any]
 
 
 def load_run(path: str | os.PathLike[str], *, trust: bool = False) -> Run:
@@ -59,11 +52,9 @@ def load_run(path: str | os.PathLike[str], *, trust: bool = False) -> Run:
 class Run:
     """The frames of one run.
 
-    Each table is an attribute, read once and kept; `frame` and `batches` read chosen columns and
-    rows anew and keep nothing. The columns ``class`` and ``departure`` are computed for the
-    whole run once any of them is asked for, which takes some 200 bytes a verdict for a moment.
-    `directory` is the run itself, on which `harness.report` works; the order of `engine_names` is
-    that of the bits in `judged`, `accepters` and `rejecters`.
+    Each table is an attribute, read once and kept; `sql` reads chosen columns and rows and keeps
+    nothing. `directory` is the run itself, on which `harness.report` works; the order of
+    `engine_names` is that of the bits in `judged`, `accepters` and `rejecters`.
     """
 
     def __init__(self, directory: RunDirectory, rule: Classify = by_catalogue) -> None:
@@ -82,7 +73,8 @@ class Run:
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name not in SCHEMAS:
             raise AttributeError(f"a run has no {name!r}")
-        self.__dict__[name] = whole = self.frame(name)
+        rows = classified(self.directory, name, self._rule).unify_dictionaries()
+        self.__dict__[name] = whole = _frame(rows.combine_chunks())
         return whole
 
     def __dir__(self) -> list[str]:
@@ -119,96 +111,21 @@ class Run:
 
         return summary(self.directory, self._rule)
 
-    def columns(self, table: str) -> tuple[str, ...]:
-        """The columns of a table; a `UsageError` where there is no such table."""
-        if table not in SCHEMAS:
-            raise UsageError(f"a run has no table {table!r}", nearest(table, SCHEMAS))
-        computed = CLASSES if table in EVIDENCE_OF else ()
-        return (*SCHEMAS[table].names, *computed)
-
-    def frame(
-        self, table: str, columns: Sequence[str] | None = None, where: Where | None = None
-    ) -> pd.DataFrame:
-        """Chosen columns and rows of a table, in their order, numbered by the index.
-
-        `where` has by column the value that rows must have there, or a collection of values, None
-        standing for null; rows that fit nowhere are never held.
+    def sql(self, statement: str) -> pd.DataFrame:
+        """What one statement gives that reads the tables, as ``maskcourt query`` does.
 
         Raises:
-            UsageError: There is no such table or column, or a value cannot be in the column.
+            UsageError: DuckDB refuses the statement.
         """
-        tables: list[pa.Table] = []
-        for some in self._tables(table, columns, where):
-            tables.append(some)
-            if len(tables) >= _BATCHES:  # every batch brings dictionaries of its own
-                tables = [_joined(tables)]
-        return _pandas(_joined(tables))
+        import pandas as pd
 
-    def batches(
-        self, table: str, columns: Sequence[str] | None = None, where: Where | None = None
-    ) -> Iterator[pd.DataFrame]:
-        """As `frame`, in frames of up to some 30,000 rows; categories are those of the batch."""
-        self._check(table, columns, where)
-        return (_pandas(some) for some in self._tables(table, columns, where) if some.num_rows)
-
-    def _check(
-        self, table: str, columns: Sequence[str] | None, where: Where | None
-    ) -> tuple[list[str], Where]:
-        known = self.columns(table)
-        wanted = list(known if columns is None else columns)
-        for name in (*wanted, *(where or {})):
-            if name not in known:
-                raise UsageError(f"{table} has no column {name!r}", nearest(name, known))
-        return wanted, where or {}
-
-    def _tables(
-        self, table: str, columns: Sequence[str] | None, where: Where | None
-    ) -> Iterator[pa.Table]:
-        """The wanted rows by batches, their numbers in the column `ROW`; first none at all."""
-        wanted, conditions = self._check(table, columns, where)
-        types = {one.name: one.type for one in SCHEMAS[table]} | dict.fromkeys(CLASSES, _WORDS)
-        schema = pa.schema([(ROW, pa.int64()), *((one, types[one]) for one in wanted)])
-        yield schema.empty_table()
-        used = dict.fromkeys((*wanted, *conditions))
-        read = [one for one in used if one not in CLASSES] or list(SCHEMAS[table].names[:1])
-        for batch in self.directory.batches(table, read):
-            some = pa.Table.from_batches([batch])
-            if not used.keys().isdisjoint(CLASSES):
-                classes = self._rule(self.directory, EVIDENCE_OF[table])
-                part = classes.slice(batch.column(ROW)[0].as_py(), batch.num_rows)
-                for name in CLASSES:
-                    some = some.append_column(name, part[name])
-            for name, values in conditions.items():
-                some = some.filter(_fits(some, name, values))
-            yield some.select(schema.names).cast(schema)
+        answer = query([self.directory], statement, self._rule)
+        return pd.DataFrame.from_records(list(answer.rows), columns=list(answer.columns))
 
 
-_BATCHES = 64
-"""Batches that are held before their dictionaries are made one."""
-
-_WORDS = pa.dictionary(pa.int32(), pa.string())
-
-
-def _fits(some: pa.Table, name: str, values: Any) -> pa.ChunkedArray:
-    """Which rows have one of the values in a column."""
-    single = isinstance(values, str | bytes) or not isinstance(values, Collection)
-    column = some[name]
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    try:
-        wanted = pa.array([values] if single else list(values), type=column.type)
-    except (pa.ArrowException, TypeError) as error:
-        raise UsageError(f"the column {name!r} cannot hold {values!r}: {error}") from error
-    return pc.is_in(column, value_set=wanted)
-
-
-def _joined(tables: Sequence[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
-
-
-def _pandas(some: pa.Table) -> pd.DataFrame:
+def _frame(some: pa.Table) -> pd.DataFrame:
     import pandas as pd
 
     kinds = {pa.bool_(): pd.BooleanDtype()}
     found: pd.DataFrame = some.to_pandas(types_mapper=kinds.get, self_destruct=True)
-    return found.set_index(ROW)
+    return found.rename_axis(index=ROW)

@@ -107,18 +107,24 @@ def _refusals(sql: str) -> Iterator[None]:
         raise UsageError(f"the query failed: {' '.join(kept)}", hint) from error
 
 
-def _part(name: str, run: RunDirectory, table: str, rule: Classify) -> pa.Table:
-    """The rows of one run in one table."""
+def classified(run: RunDirectory, table: str, rule: Classify) -> pa.Table:
+    """A table of a run; verdicts with the columns ``class`` and ``departure``."""
     rows = run.table(table)
-    numbers = pa.array(range(rows.num_rows), pa.int64())
-    rows = rows.add_column(0, ROW, numbers).add_column(0, RUN, pa.array([name] * len(rows)))
     if table in EVIDENCE_OF:
         classes = rule(run, EVIDENCE_OF[table])
         for column in ("class", "departure"):
-            rows = rows.append_column(column, classes[column].cast(pa.string()))
+            rows = rows.append_column(column, classes[column].cast(_WORDS))
     return rows
 
 
+def _part(name: str, run: RunDirectory, table: str, rule: Classify) -> pa.Table:
+    """The rows of one run in one table, as a query sees them."""
+    rows = classified(run, table, rule)
+    numbers = pa.array(range(rows.num_rows), pa.int64())
+    return rows.add_column(0, ROW, numbers).add_column(0, RUN, pa.array([name] * len(rows)))
+
+
+_WORDS = pa.dictionary(pa.int32(), pa.string())
 _RUNS = pa.schema(
     [(name, pa.string()) for name in (RUN, "path", "started", "commit")]
     + [("seed", pa.int64()), ("cap", pa.int64()), ("vocabulary", pa.string())]

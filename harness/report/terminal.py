@@ -18,7 +18,7 @@ from harness.report import tables
 from harness.report.tables import Summary
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import ANNOTATION
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS, WALK
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, WALK
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 LEGEND: Final = (
@@ -160,16 +160,11 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
             f" of its references: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')}"
             " broke off"
         )
-    accepted, rejected = (engine[plural] for plural in MAIN_KINDS)
+    accepted = engine[FALSE_ACCEPTANCE.plural]
     if accepted["tokens"]:
         yield (
             f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
             " are located: the error lies at the token itself, not after it"
-        )
-    if rejected["only_challenger"]:
-        yield (
-            f"{name}: of {rejected['tokens']:,} false rejections {rejected['only_challenger']:,}"
-            " were shown by the challenger alone: no other engine allowed the token"
         )
 
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from harness.engines.specs import MAX_ENGINES
 from harness.errors import RunDirectoryError
 from harness.runs.tables import GAPS, KNOWN, MOST, SCHEMAS
-from harness.verdict_kinds import CHALLENGER
 
 _LARGEST = 1 << 53
 """No number of a manifest or a table is as large: rows, nanoseconds, bytes of memory."""
@@ -25,7 +24,7 @@ _ANY, _SEED, _COUNT, _WORDS = object, (int,), (int,), {"*": (str,)}
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 _ENGINE: dict[str, Any] = {"version": _TEXT, "build": _TEXT, "options": {"*": (bool, int, str)}}
 _ENGINE |= {"packages": _WORDS, "tokens_asked": _COUNT, "tokens_with_other_bytes": _COUNT}
-_RULES: dict[str, Any] = {"seed": _SEED, "cap": (int, type(None)), "challenger": (bool,)}
+_RULES: dict[str, Any] = {"seed": _SEED, "cap": (int, type(None))}
 _RULES |= {"budget": (int, float), "walks": _COUNT, "generated": _COUNT, "samples": _COUNT}
 _RULES |= _WORDS
 _VOCABULARY = {"spec": (str,), "eos": _TEXT, "name": (str,), "size": _COUNT, "sha256": (str,)}
@@ -66,7 +65,7 @@ class Bounds:
     def words(self, column: str) -> Collection[str] | None:
         """The words of a column; None where they may be any."""
         if column in ("engine", "accepter"):
-            return {*self.engines, CHALLENGER} if column == "accepter" else self.engines
+            return self.engines
         return self.cases if column == "case" else KNOWN.get(column)
 
     def most(self, column: str) -> int:
@@ -82,8 +81,6 @@ def check_manifest(file: Path, manifest: Mapping[str, Any]) -> None:
     engines = manifest.get("identity", {}).get("engines")
     if engines is None or len(engines) > MAX_ENGINES:
         _refuse(file, "the number of its engines")
-    if CHALLENGER in engines:
-        _refuse(file, "the name of an engine")
     if any({"rows", "sha256"} - one.keys() for one in manifest.get("tables", {}).values()):
         _refuse(file, "its list of tables")
 

@@ -36,7 +36,7 @@ from harness.runs.tables import SCHEMAS, Rows
 MANIFEST = "run.json"
 SESSIONS = "sessions.jsonl"
 """A line for every time that the run was begun or gone on with."""
-FORMAT = 10
+FORMAT = 11
 PARTS = "parts"
 SUMS = "part.json"
 _PART = re.compile(r"[0-9]{6,}")

@@ -11,13 +11,10 @@ pointers say what a false acceptance breaks, and for a false rejection what was 
 place; `category` is the kind of token, `detail` what else a rule of the catalogue of departures may
 ask for (`harness.explain.attribution`); `located` says of a false acceptance whether the error
 lies at the token itself (`harness.explain.error_location`); `jsonschema` and `jsonschema_rs`
-are ``valid``, ``invalid`` or empty. `format_alone` says of a false acceptance that its text breaks
-nothing but `format` (`harness.comparison.text_facts`); `effect` says what an error costs a user,
-`spelling` is the text of the same value that the engine takes, and `spellings_asked` how many
-usual ones it does not
+are ``valid``, ``invalid`` or empty; `effect` says what an error costs a user, `spelling` is the
+text of the same value that the engine takes, and `spellings_asked` how many usual ones it does not
 (`harness.comparison.effects`); `shown_by` whether a real, a plain or a rare value shows the effect
-(`harness.comparison.text_facts`); `only_challenger` that without the challenger there would be no
-such verdict.
+(`harness.comparison.text_facts`).
 
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
 this byte: `refused_at` is how many bytes of the token go before it (the token's length where the
@@ -59,8 +56,7 @@ _TYPES: Mapping[str, pa.DataType] = {
         (pa.string(), "family status message signal output"),
         (pa.large_string(), "schema"),
         (pa.binary(), "text spelling"),
-        (pa.bool_(), "generated located format_alone"),
-        (pa.bool_(), "only_challenger"),
+        (pa.bool_(), "generated located"),
         (pa.uint32(), "judged accepters rejecters writers"),
         (pa.int32(), "walks positions walk position offset token canonical dispute"),
         (pa.int32(), "disputed_tokens drawn completion refused_at consumed instance"),
@@ -82,7 +78,7 @@ def _schema(columns: str, **other: pa.DataType) -> pa.Schema:
 _PLACE = "case walk position"
 _ATTRIBUTION = (
     "keyword schema_pointer instance_pointer category detail located jsonschema jsonschema_rs"
-    " format_alone effect spelling spellings_asked shown_by"
+    " effect spelling spellings_asked shown_by"
 )
 _FED = "label text tokens canonical verdict reason"
 _ABOUT_TEXT = f"engine kind reason consumed token offset place {_ATTRIBUTION}"
@@ -105,7 +101,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     "completions": _schema("case completion origin text tokens"),
     "verdicts": _schema(
         f"{_PLACE} dispute token refused_at place engine kind reason accepter"
-        f" completion only_challenger {_ATTRIBUTION}"
+        f" completion {_ATTRIBUTION}"
     ),
     "instances": _schema(f"case instance {_FED}", canonical=pa.bool_()),
     "instance_verdicts": _schema(f"case instance {_ABOUT_TEXT}"),

@@ -34,7 +34,6 @@ from harness.schemas.variants import (
     Variant,
     Variants,
     automata,
-    distinct,
     in_turn,
     probable_types,
     property_names,
@@ -60,7 +59,13 @@ _EXAMPLE_WORK: Final = 400
 _MAX_LENGTH = 300
 """Characters of a string, and a tenth of it items of an array, that are made to meet a bound."""
 _MAX_PADDING = 5000
-_WORDS: Final = ("word", "Two words.", 'Say "no".')
+_SENTENCE: Final = "It is a sentence of sixty characters, as models write them. "
+_WORDS: Final = (
+    *("word", 'Say "no".', "one\n\ttwo\r\n", "C:\\Users\\Anna\\a.txt", "Größe: 日本語, да"),
+    *("👍🏽 👩\u200d💻", "", "Two words.", "/home/anna/b-2.txt", _SENTENCE),
+    *("https://example.com/a?q=b%20c&d=1#e", (_SENTENCE * 17)[:1000]),
+)
+"""What people, models and programs write, those first that differ most in how they are spelt."""
 _SPECIAL: Final = 'é"\\/\n😀'
 """What a string may hold that is easily written wrongly."""
 ODD: Final = (*_SPECIAL, "[", "-", " ", "0", "Z", "日", "\t", "\u2028", "\x7f", "\xa0")
@@ -68,12 +73,22 @@ ODD: Final = (*_SPECIAL, "[", "-", " ", "0", "Z", "日", "\t", "\u2028", "\x7f",
 _LENGTHS: Final = (2, 3, 4, 8, 16, 40)
 TINY: Final = 1e-8
 _NUMBERS: Final = (1, 0, 2, -1, 10, 0.5, 19.99, *range(3, 12))
+COMPUTED: Final = 4.793293779723737
+"""A number with as many digits as computing gives."""
+_COMPUTED: Final = (COMPUTED, 0.30000000000000004, 1e-07, 1.2345678901234567e16, -273.15)
 _RARE_NUMBERS: Final = (
     *(0.1, -0.5, 1.5, 0.1234567, TINY, -TINY, 3e22, -3e22, 1e21, 123456789, -100, 2**53, 1e-300),
 )
 """Numbers that are written in different ways, or that a range of digits does not hold."""
-_NAMES: Final = ("a", "extra", "A-1 é", "", 'a"b', "x1")
+_NAMES: Final = ("a", "extra", "user id", "größe", "A-1 é", "", 'a"b', "x1")
 """Names of members that a schema hardly declares."""
+_FREE: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"name": "Anna", "age": 34, "tags": ["new", "x y"], "home": {"city": "Zürich", "at": [47.4]}},
+    {"items": [{"id": 1, "price": 19.99}, {"id": 2, "more": {}}], "none": None, "empty": []},
+    {"a": {"b": {"c": {"d": [[1], [], [{"ok": True}]]}}}},
+)
+"""What may stand where any object may."""
 BOUNDS: Final = ("minimum", "maximum")
 EXCLUDED: Final = ("exclusiveMinimum", "exclusiveMaximum")
 OTHERS: Final[tuple[Any, ...]] = ("a", 1, None, 0.5, True, [], {})
@@ -176,11 +191,18 @@ class Values(Variants):
         rows = [required] if depth >= _BARE else [required, *self._chunks(options, required, depth)]
         most = max((len(one) for one in options.values()), default=1)
         for turn in range(most):
-            for names in rows if turn else [*rows, *_further(options, required)]:
+            for names in rows[-1:] if turn else [*rows, *_further(options, required)]:
                 row = {name: options[name][turn % len(options[name])] for name in names}
                 yield self._mended(variant, row, options, depth)
             if not turn and depth < _BARE:
+                free = property_names([variant]) or variant.get("additionalProperties", True)
+                yield from _FREE if free is True or free == {} else ()
                 yield from self._with_undeclared(variant, required, options, depth)
+                first = {name: options[name][0] for name in required}
+                long = (name for name in options if len(spelled(options[name][-1])) > _MAX_LENGTH)
+                for name in islice(long, 12):
+                    row = first | {name: options[name][-1]}
+                    yield self._mended(variant, row, options, depth)
 
     def _with_undeclared(
         self, variant: Variant, required: list[str], options: dict[str, list[Any]], depth: int
@@ -385,17 +407,27 @@ def _strings(variant: Variant) -> Iterator[str]:
         yield from () if joint is None else (joint,)
     yield from known[:1]
     yield from (text for one in both if (text := one.finish(one.start, padding)) is not None)
-    yield "a" * padding
     if free:
-        yield from (one for one in _WORDS if low <= len(one) <= most)
+        yield from (_fitted(one, low, most) for one in _WORDS)
         bounds = (one for one in (low, high) if one is not None and one <= _MAX_LENGTH)
         yield from (("abcdefghij" * (one // 10 + 1))[:one] for one in bounds)
-        if most >= low + len(_SPECIAL):
-            yield _SPECIAL + "a" * padding
+    yield "a" * padding
+    if free and most >= low + len(_SPECIAL):
+        yield _SPECIAL + "a" * padding
+    for automaton in both:
+        yield from (
+            one for one in _WORDS if automaton.accepts(automaton.walk(automaton.start, one))
+        )
     yield from (one for one in known if low <= len(one) <= most)
     for automaton in both:
         yield from _matching(automaton, low, high or low, 24)
     yield from (letter * max(padding, 1) for letter in "abcd")
+
+
+def _fitted(text: str, low: int, high: int) -> str:
+    """A text of at least `low` and at most `high` characters that begins as another does."""
+    short = max(min(low, _MAX_PADDING) - len(text), 0)
+    return (text + (f" {text}" * (short // max(len(text) + 1, 1) + 1))[:short])[:high]
 
 
 def _matching(automaton: Pattern | None, low: int, high: int, most: int) -> Iterator[str]:
@@ -423,9 +455,13 @@ def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
     edges = [e for one in (*BOUNDS, *EXCLUDED) if (e := number(variant.get(one))) is not None]
     near: list[float] = []
     rare: list[float] = []
+    computed = [*_COMPUTED]
     with suppress(OverflowError, ValueError):  # of a bound with hundreds of digits
         near += [edge + by for edge in edges for by in (0, 1, -1)]
         near += [(edge + other) / 2 for edge in edges for other in edges if edge < other]
+        inside = [edge + (b - edge) / COMPUTED for edge in edges for b in edges if edge < b]
+        computed = [edge + by for edge in edges for by in (COMPUTED, -COMPUTED)] + computed
+        computed = [*inside, *computed, *(edge + by for edge in edges for by in (0.01, -0.01))]
         rare += [edge + by for edge in edges for by in (0.1, -0.1, TINY, -TINY)]
         if step := number(variant.get("multipleOf")):
             exact = Decimal(repr(step))
@@ -441,7 +477,8 @@ def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
     plain = fitting((*near, *_NUMBERS))
     plain.sort(key=lambda one: (abs(one) > 10, isinstance(one, float)))
     rest = fitting((*rare, *_RARE_NUMBERS))
-    return distinct([*plain[:8], *rest, *plain[8:]]) or [1, 0]
+    first = [*plain[:2], *fitting(edges), *fitting(computed)[:8]]
+    return [*dict.fromkeys((*first, *plain[2:8], *rest, *plain[8:]))] or [1, 0]
 
 
 def parts_of(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -100,7 +100,8 @@ class Variants(Schema):
     def is_meant(self, schema: Any, value: Any, depth: int = 0) -> bool:
         """Whether each part of a valid value is of a type that the schema has keywords for there.
 
-        Without `type` such keywords allow values of all other types: hardly anybody means these.
+        Without `type` such keywords allow values of all other types, and beside declared members
+        any others: hardly anybody means these.
         """
         variants = self.variants(schema)
         return (
@@ -115,6 +116,10 @@ class Variants(Schema):
             return False
         if not isinstance(value, dict | list):
             return True
+        if isinstance(value, dict) and (names := property_names([variant])):
+            about = variant.get("additionalProperties"), variant.get("patternProperties")
+            if not any(isinstance(one, dict) for one in about) and not value.keys() <= {*names}:
+                return False
         below = value.items() if isinstance(value, dict) else enumerate(value)
         return all(self.is_meant(self.child(variant, key), one, depth + 1) for key, one in below)
 

@@ -23,6 +23,7 @@ from harness.schemas.schema import (
 )
 from harness.schemas.values import (
     BOUNDS,
+    COMPUTED,
     EXCLUDED,
     ODD,
     OTHERS,
@@ -50,7 +51,8 @@ def violations(values: Values, schema: Any, value: Any, depth: int = 0) -> list[
     variant = next((one for one in variants if values.fits(one, value)), None)
     if variant is None:
         return []
-    own = list(islice(chain(_of_value(values, variant, value), _of_two(values, schema)), 48))
+    others = chain(_of_another(variants, value), _of_two(values, schema))
+    own = list(islice(chain(_of_value(values, variant, value), others), 64))
     parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
         parts = enumerate(value[:3])
@@ -60,6 +62,15 @@ def violations(values: Values, schema: Any, value: Any, depth: int = 0) -> list[
         if (inner := child_schema(variant, key)) is not False
     ]
     return list(islice(in_turn([own, *below]), _MAX_EACH))
+
+
+def _of_another(variants: Iterable[Variant], value: Any) -> Iterator[Any]:
+    """An object with a member as another branch wants it, which tells branches apart."""
+    for branch in variants if isinstance(value, dict) else ():
+        for name, part in mapping(branch, "properties").items():
+            if name in value and isinstance(part, dict):
+                told = [part["const"]] if "const" in part else listed(part.get("enum"))[:1]
+                yield from ({**value, name: one} for one in told if one != value[name])
 
 
 def _of_two(values: Values, schema: Any) -> Iterator[Any]:
@@ -95,7 +106,7 @@ def _of_value(values: Values, variant: Variant, value: Any) -> Iterator[Any]:
         yield from _neighbours(value)
         wanted = wanted or list(kinds(value))
     others = [one for one in OTHERS if wanted and not set(wanted).intersection(kinds(one))]
-    yield from others[:2]
+    yield from others
     if isinstance(variant.get("not"), dict):
         yield from values.options(variant["not"], _MAX_DEPTH)[:2]
 
@@ -137,7 +148,8 @@ def _of_number(variant: Variant, value: float) -> Iterator[float]:
             yield excluded
         for edge in (bound, excluded):
             if edge is not None:
-                yield from (edge + 0.1 * way, edge + TINY * way, edge + 1e22 * way)
+                yield from (edge + 0.01 * way, edge + COMPUTED * way, edge + TINY * way)
+                yield edge + 1e22 * way
     step = number(variant.get("multipleOf"))
     if step:
         yield from (value + (1 if step > 1 else step / 2), value + 100 * step + step / 2)

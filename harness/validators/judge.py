@@ -189,7 +189,7 @@ class Judge:
 
     def processor_seconds(self) -> float:
         """What the validators' present process has used."""
-        return self._host.processor_seconds()
+        return self._host.processor_seconds
 
     def close(self) -> None:
         self._host.close()

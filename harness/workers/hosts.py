@@ -83,7 +83,10 @@ class HostSpec:
 
 
 class Host:
-    """One process and the pipes to it. Ask with `request`, or with `submit` and `answer`."""
+    """One process and the pipes to it. Ask with `request`, or with `submit` and `answer`.
+
+    `processor_seconds` is what its present process had used at its last answer.
+    """
 
     def __init__(self, spec: HostSpec, mask_words: int = 0) -> None:
         self.spec = spec
@@ -93,7 +96,8 @@ class Host:
         self._mark = 0
         self._token = ""
         self._number = 0
-        self._waited = self._stopped = self._cpu_began = self._limit = self._looked = 0.0
+        self._waited = self._stopped = self._limit = self._looked = self.processor_seconds = 0.0
+        self._cpu_began: float | None = None
         self._steps: int | None = None
         self._memory_file = _shared_file(size_of(mask_words))
         self.buffer_descriptor = self._memory_file.fileno()  # the same number inside the host
@@ -112,7 +116,7 @@ class Host:
     def launch(self) -> None:
         """Start the process; `answer` tells when its service is there."""
         self.stop()
-        self.ended, self._number = None, 0
+        self.ended, self._number, self.processor_seconds = None, 0, 0.0
         inward, self._outbox = os.pipe()
         self.answers, outward = os.pipe()
         for descriptor in (self._outbox, self.answers):
@@ -249,7 +253,7 @@ class Host:
     def _await(self, limit: float) -> None:
         self._looked = self._seen = time.monotonic()
         self._waited = self._stopped = 0.0
-        self._cpu_began = self.processor_seconds()
+        self._cpu_began = None  # until somebody looks: most answers are there before
         self._limit = limit
         self._steps = None
 
@@ -271,10 +275,11 @@ class Host:
             self._steps = steps
         if self._over_memory():
             return self.ended
-        used = self.processor_seconds() - self._cpu_began
-        now = time.monotonic()
+        state, spent = self._stat()
+        self._cpu_began = spent if self._cpu_began is None else self._cpu_began
+        used, now = spent - self._cpu_began, time.monotonic()
         since, self._seen = min(now - self._seen, _GLANCE), now
-        if self._stat()[:1] in (["T"], ["t"]):
+        if state in ("T", "t"):
             self._stopped += since
         else:
             self._waited += since
@@ -333,20 +338,23 @@ class Host:
             return None
         if message.number != self._number:
             return self.end(Crashed("gave an answer to something that was not asked"))
+        head = dict(message.head)
+        self.processor_seconds, resident = head.pop("spent", 0.0), head.pop("resident", 0)
+        message = wire.Message(head, message.arrays, message.number)
         if "error" in message.head:
             error = str(message.head["message"])
             exhausted = message.head["error"] == "out_of_memory"
             return self.end(OutOfMemory(error)) if exhausted else Crashed(error)
         # of which step it was is not known: then it is held against what is asked next
-        return self.ended if self._steps is None and self._over_memory() else message
+        may_be_over = self._steps is None and resident > self.spec.memory
+        return self.ended if may_be_over and self._over_memory() else message
 
-    def processor_seconds(self) -> float:
-        """The processor time that its present process has used."""
-        fields = self._stat()
-        return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS if len(fields) > 12 else 0.0
-
-    def _stat(self) -> list[str]:
-        return self._proc("stat").rpartition(")")[2].split()
+    def _stat(self) -> tuple[str, float]:
+        """The state of its process, by letter, and the processor time that it has used."""
+        fields = self._proc("stat").rpartition(")")[2].split()
+        if len(fields) <= 12:
+            return "", 0.0
+        return fields[0], (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS
 
     def _proc(self, name: str) -> str:
         """A file of the process in /proc, empty when the process or /proc is not there."""

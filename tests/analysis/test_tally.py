@@ -7,8 +7,6 @@ import json
 import pytest
 
 from harness.analysis import tally
-from harness.analysis.breakdown import agreement
-from harness.analysis.stored import StoredRun, by_catalogue
 from harness.verdict_kinds import COUNTED
 from tests.books import Book, all_bugs, classes
 from tests.inprocess import case, make_run
@@ -68,11 +66,6 @@ def compile_counts(*counts):
     return dict(zip(words, counts, strict=True))
 
 
-def judged(tokens, positions, cases, only_challenger=0):
-    """The counts of one of the two main kinds."""
-    return {**counts(tokens, positions, cases), "only_challenger": only_challenger}
-
-
 def counts(tokens, positions, cases):
     return {"tokens": tokens, "positions": positions, "cases": cases}
 
@@ -119,8 +112,8 @@ class TestSummary:
             "backends": {},
             "compile": compile_counts(4, 0, 1, 0, 0),
             "judged": {"cases": 2, "positions": 5, **REFERENCES},
-            "false_acceptances": {**judged(5, 3, 2), "located": 0, "by_format": 0},
-            "false_rejections": judged(0, 0, 0),
+            "false_acceptances": {**counts(5, 3, 2), "located": 0, "by_format": 0},
+            "false_rejections": counts(0, 0, 0),
             "unresolved": {"crashed": 1, "too_long": 1},
             "contested": 0,
             "contested_by": {},
@@ -142,7 +135,7 @@ class TestSummary:
         found = engines["c"]
         assert found["compile"] == compile_counts(3, 1, 0, 1, 0)
         assert found["judged"] == {"cases": 1, "positions": 3, **REFERENCES, "walks": 1}
-        assert found["false_rejections"] == judged(7, 2, 1)
+        assert found["false_rejections"] == counts(7, 2, 1)
         assert found["why"]["false_rejections"] == [
             {"place": "start of value", "tokens": 4, "cases": 1},
             {"place": "inside string", "tokens": 3, "cases": 1},
@@ -150,10 +143,12 @@ class TestSummary:
 
     def test_counts_apart_what_rests_on_format_and_wrong_labels(self, stored):
         book = Book("case").compiled("compiled", "compiled", "compiled").position(0)
-        book.dispute(0, A, B, tokens=7).verdicts(0, "a", "false_acceptance", 2, format_alone=True)
+        book.dispute(0, A, B, tokens=7).verdicts(
+            0, "a", "false_acceptance", 2, effect="format_only"
+        )
         book.verdicts(0, "a", "false_acceptance", 1, first=2, keyword="enum")
         book.verdicts(0, "b", "false_rejection", 3, first=3, keyword="format")
-        book.instance(0, "invalid").on_instance(0, "a", "false_acceptance", format_alone=True)
+        book.instance(0, "invalid").on_instance(0, "a", "false_acceptance", effect="format_only")
         book.instance(1, "invalid", label="valid").instance(2, "contested", label="valid")
         found = summary(stored(book))
         of = found["engines"]
@@ -169,7 +164,7 @@ class TestSummary:
         found = summary(stored(finish=finish))
         assert (found["cases"], found["positions"], found["disputed_tokens"]) == (0, 0, 0)
         none = {"located": 0, "by_format": 0}
-        assert found["engines"]["a"]["false_acceptances"] == {**judged(0, 0, 0), **none}
+        assert found["engines"]["a"]["false_acceptances"] == {**counts(0, 0, 0), **none}
 
     def test_is_json(self, stored):
         found = summary(stored(*by_hand()))
@@ -179,7 +174,7 @@ class TestSummary:
         book = Book("case").position(3).position(3, walk=1)
         book.verdicts(3, "a", "false_rejection").verdicts(3, "a", "false_rejection", walk=1)
         found = summary(stored(book))["engines"]["a"]
-        assert found["false_rejections"] == judged(2, 2, 1)
+        assert found["false_rejections"] == counts(2, 2, 1)
 
     def test_what_engines_did_in_a_real_case(self, stored):
         """Two liars beside an honest engine, from their masks to the counts."""
@@ -195,52 +190,6 @@ class TestSummary:
         } == {"Enumerator": (0, 0), "AcceptsExtra": (1, 0), "ForbidsOne": (0, 1)}
         assert found["AcceptsExtra"]["why"]["false_acceptances"][0]["keyword"] == "const"
         assert all(one["contested"] == 0 and not one["unresolved"] for one in found.values())
-
-
-JSON = {"accepter": "json", "only_challenger": True}
-
-
-class TestChallenger:
-    """Three false rejections of ``a``: one by ``b``'s word, one by JSON's alone, one met alone."""
-
-    def book(self):
-        return (
-            Book("case")
-            .position(0)
-            .dispute(0, B, A, tokens=1)
-            .verdicts(0, "a", "false_rejection", accepter="b")
-            .dispute(0, 0, A | B, tokens=7, drawn=2, number=1)
-            .verdicts(0, "a", "false_rejection", number=1, first=1, **JSON)
-            .verdicts(0, "b", "false_rejection", number=1, first=1, **JSON)
-            .dispute(0, A | B, 0, tokens=2, number=2)
-            .verdicts(0, "a", "false_acceptance", 2, number=2, first=5, only_challenger=True)
-            .position(1, judged=A)
-            .dispute(1, 0, A, tokens=3)
-            .verdicts(1, "a", "never_stops", only_challenger=True)
-            .verdicts(1, "a", "false_rejection", first=2, **JSON)
-        )
-
-    def test_what_it_alone_has_shown_is_told(self, stored):
-        found = summary(stored(self.book()))["engines"]
-        assert found["a"]["false_rejections"]["only_challenger"] == 2
-        assert found["a"]["false_acceptances"]["only_challenger"] == 2
-        assert found["b"]["false_rejections"]["only_challenger"] == 1
-
-    def test_pairs_are_compared_without_it(self, stored):
-        book = self.book()
-        effects = ["lost_value"] * book.rows.count("verdicts")
-        book.rows.replace("verdicts", effect=effects, shown_by=["plain"] * len(effects))
-        one = summary(stored(book))["pairs"][0]
-        assert (one["first"], one["second"], one["counted"]) == ("a", "b", "loss")
-        assert (one["both"], one["only_first"], one["only_second"]) == (0, 1, 0)
-
-    def test_its_disputes_are_not_among_engines(self, stored):
-        run = stored(self.book())
-        found = summary(run)
-        assert (found["disputed_tokens"], found["resolved_tokens"]) == (1, 1)
-        assert found["capped"]
-        rows = agreement(StoredRun(run, by_catalogue))
-        assert [(one["accepters"], one["rejecters"]) for one in rows] == [(["b"], ["a"])]
 
 
 class TestClasses:
@@ -286,7 +235,7 @@ class TestOtherKinds:
             "mask_consume_mismatch": counts(2, 1, 1),
             "unbounded_repetition": counts(0, 0, 0),
         }
-        assert found["false_rejections"] == judged(0, 0, 0)
+        assert found["false_rejections"] == counts(0, 0, 0)
 
     def test_at_a_position_that_was_never_walked_are_counted_too(self, stored):
         book = Book("case").position(0).verdicts(0, "a", "false_rejection")
@@ -318,7 +267,7 @@ class TestLocated:
         book.verdicts(0, "a", "false_acceptance", 3, first=2, located=False)
         book.verdicts(0, "a", "false_rejection", 1, first=5, located=None)
         found = summary(stored(book))["engines"]["a"]
-        assert found["false_acceptances"] == {**judged(5, 1, 1), "located": 2, "by_format": 0}
+        assert found["false_acceptances"] == {**counts(5, 1, 1), "located": 2, "by_format": 0}
         assert "located" not in found["false_rejections"]
 
 

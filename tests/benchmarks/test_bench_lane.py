@@ -8,7 +8,6 @@ from benchmarks.lane import VALIDATORS, BenchLane, MeteredPanel, Way
 from benchmarks.lanes import Setting, run_on_lanes
 from benchmarks.summary import engine_share
 from harness.engines.panel import Limits
-from harness.errors import MaskcourtError
 from tests.benchmarking import SPECS, SPLIT, lane_in_here
 
 pytestmark = pytest.mark.thorough
@@ -77,8 +76,3 @@ class TestLanes:
         assert done.tokens > 0
         assert done.seconds > 0
         assert all(peak > 1 << 20 for peak in done.peaks)
-
-    def test_a_lane_that_fails_is_an_error(self, tmp_path):
-        setting = Setting(SPECS, str(tmp_path / "nowhere"), Limits(), SPLIT)
-        with pytest.raises(MaskcourtError, match="lane of the benchmark failed: InputError"):
-            run_on_lanes(setting, 1, [SPLIT], Way())

@@ -1,6 +1,5 @@
 """What the benchmark measures, on tiny engines, and its arithmetic."""
 
-import importlib.util
 import io
 import json
 from dataclasses import replace
@@ -8,7 +7,6 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from benchmarks.__main__ import finish
 from benchmarks.curves import curves
 from benchmarks.figures import Figure
 from benchmarks.lane import VALIDATORS, HostSpent, Ran, Way
@@ -134,10 +132,6 @@ class TestAMeasurement:
         assert {one.value for one in measured.of("length")} == {10, 20}
         assert [one.repetition for one in measured.of("resolving", "rollout")] == [0, 1]
 
-    def test_a_part_alone(self, measurement):
-        measured = measurement.run(["disputed"])
-        assert {one.part for one in measured.samples} == {"disputed"}
-
     def test_a_case_that_cannot_be_walked_is_an_error(self, measurement):
         unfit = case({"type": "number"}, 1, name="unfit")
         measurement.work = replace(WORK, whole=(unfit,))
@@ -170,10 +164,3 @@ class TestAMeasurement:
         assert found.keys() == {"disputed", "length", "vocabulary", "lanes"}
         assert found["lanes"].lines["speed"] == ((1, 1.0), (2, 2.0))
         assert [x for x, _ in found["length"].lines["walking"]] == [10, 20]
-
-    @pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="needs matplotlib")
-    def test_draws_the_curves(self, finished, tmp_path):
-        result = as_json(finished, machine(), 1.0)
-        finish(finished, result, tmp_path, Console(file=io.StringIO(), width=120))
-        assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-        assert b"<svg" in (tmp_path / "curves.svg").read_bytes()

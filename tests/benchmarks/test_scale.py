@@ -73,8 +73,3 @@ class TestScale:
         # 8.25 s for `a`, 18.25 s for `b`, and 12.25 s for `c`, which is not walked
         assert "longest case 18 s, 18 s, 18 s, 18 s\n  all cases 0 h" in done.output
         assert "1 lanes: 0.6 minutes at the least\n  64 lanes: 0.3 minutes" in done.output
-
-    def test_a_run_that_goes_on_is_refused(self, tmp_path):
-        create_or_resume(tmp_path / "run", IDENTITY, {}).release()
-        done = CliRunner().invoke(scale, [str(tmp_path / "run")])
-        assert "is no finished run of one walk per case" in done.output

@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks import workloads
 from benchmarks.workloads import long_text, resized, workload
-from harness.errors import InputError
 from harness.inputs.vocabulary import byte_vocabulary
 
 
@@ -19,12 +18,6 @@ class TestWorkloads:
         assert "MaskBench is not there" in work.note
         assert work.whole == (workloads.UNDECLARED,)
         assert len(work.variety) == 3
-
-    def test_other_data_without_the_fixed_cases_is_refused(self, tmp_path):
-        file = tmp_path / "own.jsonl"
-        file.write_text(json.dumps({"id": "a", "schema": True, "valid": [1]}) + "\n", "utf-8")
-        with pytest.raises(InputError, match="holds none of the cases"):
-            workload(f"jsonl:{file}")
 
     @pytest.mark.maskbench
     @pytest.mark.skipif(not workloads.maskbench_is_there(), reason="needs MaskBench")
@@ -64,8 +57,3 @@ class TestWorkloads:
         )
         assert resized(vocabulary, 400, seed=1).sha256 == large.sha256
         assert resized(vocabulary, 400, seed=2).sha256 != large.sha256
-
-    def test_the_same_size_is_the_same_vocabulary_and_bytes_need_room(self, vocabulary):
-        assert resized(vocabulary, vocabulary.size) is vocabulary
-        with pytest.raises(ValueError, match="no room"):
-            resized(vocabulary, 256)

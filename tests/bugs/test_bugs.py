@@ -13,6 +13,7 @@ from harness.bugs.trial import Trial
 from harness.classification.departures import load_catalogue
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
+from harness.inputs.vocabulary_names import BYTES
 from harness.verdict_kinds import INVALID_VALUE, LOST_VALUE, NOT_JSON, SPELLING
 from tests.buglists import bug
 from tests.command import STUDY, finished_run, maskcourt
@@ -72,9 +73,8 @@ TEXTS = [
 ]  # fmt: skip
 
 
-def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_file, tmp_path):
-    options = ("--samples", 0, "--generated", 0, "--challenger", "json")
-    out = finished_run(tmp_path, TEXTS, f"{HALF_AS_FUSSY},{FUSSY}", vocabulary_file, *options)
+def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(tmp_path):
+    out = finished_run(tmp_path, TEXTS, f"{HALF_AS_FUSSY},{FUSSY}", BYTES)
     options = ("--engine", FUSSY, "--trust", "--json", "--lanes", 1)
     of_fussy = json.loads(maskcourt("bugs", out, *options).stdout)["bugs"]
     assert {one["engine"] for one in of_fussy} == {FUSSY}

@@ -11,7 +11,7 @@ from harness.check.answers import Answer
 from harness.check.request import CheckRequest
 from harness.check.work import SchemaCheck
 from harness.classification.departures import load_catalogue
-from harness.inputs.schema_inputs import NamedSchema
+from harness.inputs.tools import NamedSchema
 from harness.runs.directory import open_run
 from tests.command import begun, descendants, is_gone, maskcourt, until
 

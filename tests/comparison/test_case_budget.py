@@ -21,7 +21,7 @@ def run(budget):
     submit = host.submit
 
     def slow(*args, **kwargs):  # each answer of the first engine costs a second
-        host.seconds_used += 1
+        host.processor_seconds += 1
         submit(*args, **kwargs)
 
     host.submit = slow

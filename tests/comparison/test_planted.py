@@ -11,8 +11,8 @@ from tests.planted import ALLOWS, FORBIDS, PLANTED_CASES, WRITTEN
 pytestmark = [pytest.mark.processes, pytest.mark.engines]
 
 NAME = "tests.planted:Planted"
-NONE = {"tokens": 0, "positions": 0, "cases": 0, "only_challenger": 0}
-ONE = {"tokens": 1, "positions": 1, "cases": 1, "only_challenger": 0}
+NONE = {"tokens": 0, "positions": 0, "cases": 0}
+ONE = {"tokens": 1, "positions": 1, "cases": 1}
 
 
 @pytest.fixture(scope="module")

@@ -33,18 +33,18 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
 @pytest.mark.parametrize(
     ("text", "is_everyday"),
     [
-        ('{"a_b-c": [" ~", 0, -0.0, 1e-6, 123456789012345, true, null]}', True),
+        ('{"a_b-c": [" ~", 0, -0.0, 1e-12, 0.12345678901234567, true, null]}', True),
         ('{"größe": 1000000000000.0000000000000000}', True),
         ('"\\u0061"', True),  # a letter, however it is spelt
         ('"\\u007f"', False),
-        ('"\\n"', False),
+        ('{"first name": "one\\n\\ttwo \\\\ \\"да\\" 👩\u200d💻"}', True),
         ('"a@[IPv6:::1]"', False),
         ('"\\ud800"', False),
-        ("1e15", False),
-        ("9e-7", False),
-        ("0.1234567890123456", False),
+        ("1e22", False),
+        ("9e-13", False),
+        ("0.123456789012345678", False),
         ("1e999999999999999999999", False),
-        ('{"a b": 1}', False),
+        ('{"\\n": 1}', False),
         ('{"": 1}', False),
         ("[1", False),
         ("NaN", False),
@@ -59,8 +59,8 @@ def test_a_value_of_the_case_is_real_in_every_spelling():
     facts = TextFacts(json.dumps(schema), schema, None, [b'{"a": 1, "b": "\xc3\x9f"}', b'"\xff"'])
     shown = {
         '{"b":"\\u00df","a":1.0}': "real",
-        '{"b":"\\u00df","a":2}': "rare",
-        '{"b":"1","a":"1"}': "plain",
+        '{"b":"\\u00df","a":2}': "plain",
+        '{"b":"\\u0000","a":2}': "rare",
         '{"größe": 1}': "plain",
         '{"': "rare",
     }
@@ -73,8 +73,7 @@ def test_a_value_of_the_case_is_real_in_every_spelling():
         ('{"id": 1}', "plain"),
         ('{"id": 1, "extra": 1}', "rare"),
         ('{"extra": 1}', "rare"),
-        ('{"env": {"PATH": "x", "HOME": "y"}}', "plain"),
-        ('{"env": {"PATH": "x", "id": 1}}', "rare"),
+        ('{"env": {"PATH": "x", "id": 1}}', "plain"),
     ],
 )
 def test_an_undeclared_member_is_an_everyday_error_and_a_rare_value(text, if_lost):

@@ -8,7 +8,7 @@ import pytest
 from adapters.lm_format_enforcer import LMFormatEnforcerEngine
 from harness.errors import UsageError
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.protocol import allows, complete_options, follow_by_mask, set_bits, token_ids
+from harness.protocol import allows, complete_options, set_bits, token_ids
 from tests.inprocess import mask_of
 
 pytestmark = pytest.mark.engines
@@ -99,25 +99,6 @@ def test_masks_are_those_of_the_library_alone(engine, library, schema):
             known = alone.get_allowed_tokens(consumed).allowed_tokens.numpy().view("uint32")
             expected = END if mask is None else mask
             assert known.tolist() == expected.tolist(), decoded(consumed)
-
-
-@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda one: json.dumps(one)[:40])
-def test_following_goes_as_far_as_the_masks(engine, schema):
-    for number in range(6):
-        rng = random.Random(f"{schema}/{number}")
-        matcher = engine.compile(json.dumps(schema))
-        *_, (walked, mask) = masks_along(matcher.clone(), rng, 12)
-        if mask is None:
-            continue
-        for cut in range(len(walked)):
-            astray = [*walked[:cut], rng.randrange(VOCABULARY.size), *walked[cut:]]
-            fresh = engine.compile(json.dumps(schema))  # nothing is known of it
-            assert fresh.follow(walked) == len(walked)
-            taken = fresh.follow(astray)
-            try:
-                assert taken == follow_by_mask(matcher, astray, VOCABULARY.words)
-            except RuntimeError:  # over another token than those that are followed
-                assert taken <= len(astray)
 
 
 class TestExceptions:

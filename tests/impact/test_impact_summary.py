@@ -1,17 +1,13 @@
-"""What a run says of each engine: counted from its answers, traced by what was shrunk."""
+"""What a run says of each engine: counted from its answers."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
-from harness.bugs.error_case import ErrorCase
-from harness.bugs.samples import ShrunkVerdict
 from harness.cli.main import cli
 from harness.impact import work
 from harness.impact.answers import Cost, ImpactRun, ModelAnswer, TokenChoice
-from harness.impact.causes import read_causes, trace
 from harness.impact.items import sampled
 from harness.impact.summary import summarize
 from tests.impact.scripted import FORBIDS_2, ScriptedModel, Wants, answering, item
@@ -24,18 +20,6 @@ IDENTITY = {
     "generation": {"unconstrained": True},
 }
 ITEMS = [item(FORBIDS_2, [2], f"item {n}") for n in range(2)]
-
-
-class Shrinks:
-    """Stands in for the shrinker: every error has the same smallest case."""
-
-    def __init__(self):
-        self.asked = []
-
-    def sample(self, witness, schema):
-        self.asked.append((witness.kind, witness.text, witness.token))
-        error = ErrorCase(witness.engine, witness.kind, '{"enum":[2]}', b"2")
-        return ShrunkVerdict(witness.name, witness.case, witness.keyword, error, 0, "enum", "bug")
 
 
 @pytest.fixture
@@ -60,44 +44,9 @@ def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
     assert engine["reasons"] == {"other": 2}
     assert engine["rulings"]["false_rejection"] == engine["losing_items"] == 2
     assert engine["effects"] == {"lost_value": 2}
-    assert engine["false_rejections"] == {"not traced": 2}
+    assert engine["keywords"] == {"enum": 2}
     assert 0.9 / 4 < engine["proven_mass"] < engine["removed"]
     assert engine["losing_mass"] == engine["proven_mass"]
-
-
-def test_steps_of_one_cause_are_shrunk_once_and_kept(run):
-    shrinker = Shrinks()
-    schemas = {one.id: one.schema for one in ITEMS}
-    trace(run, schemas, shrinker, 60.0)
-    assert shrinker.asked == [("false_rejection", b"[2]", ord("2"))] * 2
-    trace(run, schemas, shrinker, 60.0)
-    assert len(shrinker.asked) == 2
-    engine = summarize(run)["engines"]["ForbidsOne"]
-    assert engine["false_rejections"] == {"bug": 2}
-    ((bug, steps),) = engine["bugs"]["lost_value"].items()
-    assert (len(bug) > 4, steps) == (True, 2)
-    assert {one.bug for one in read_causes(run).values()} == {bug}
-
-
-def test_values_come_first_and_spellings_are_shrunk_where_that_is_asked(empty):
-    step = TokenChoice(0, 1, 0.5, 0, 2, 0.6, "false_rejection", effect="spelling", witness="1 ")
-    lost = replace(step, effect="lost_value", witness="2")
-    empty.append(ModelAnswer("item", "ForbidsOne", "cut", overruled=(step, lost, step)))
-    shrinker = Shrinks()
-    trace(empty, {"item": "{}"}, shrinker, 60.0)
-    assert [text for _, text, _ in shrinker.asked] == [b"2"]
-    trace(empty, {"item": "{}"}, shrinker, 60.0, spellings=True)
-    assert [text for _, text, _ in shrinker.asked] == [b"2", b"1 "]
-    engine = summarize(empty)["engines"]["ForbidsOne"]
-    assert list(engine["effects"].items()) == [("lost_value", 1), ("spelling", 2)]
-    assert [list(some.values()) for some in engine["bugs"].values()] == [[1], [2]]
-    assert (engine["losing_items"], list(engine["bugs"])) == (1, ["lost_value", "spelling"])
-
-
-def test_without_time_nothing_is_shrunk(run):
-    shrinker = Shrinks()
-    trace(run, {one.id: one.schema for one in ITEMS}, shrinker, -1.0)
-    assert not shrinker.asked
 
 
 def test_times_are_means_over_tokens(empty):
@@ -122,7 +71,14 @@ def test_the_command_shows_it(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     as_table = CliRunner().invoke(cli, ["impact", "show", str(run.path)], catch_exceptions=False)
     told = "cannot tell unconstrained and ForbidsOne apart (2 items, p = 0.5)"
-    for words in ("answers to wants, 2 items", "ForbidsOne", "100.0%", "mass removed", told):
+    for words in (
+        "answers to wants, 2 items",
+        "ForbidsOne",
+        "100.0%",
+        "mass removed",
+        "in force: enum 2",
+        told,
+    ):
         assert words in as_table.stdout
     shown = CliRunner().invoke(cli, ["impact", "show", str(run.path), "--json"])
     assert json.loads(shown.stdout) == json.loads(json.dumps(summarize(run)))
@@ -167,7 +123,7 @@ def load(_):
 
 @pytest.mark.processes
 @pytest.mark.engines
-def test_a_run_is_answered_traced_and_gone_on_with(tmp_path, monkeypatch):
+def test_a_run_is_answered_and_gone_on_with(tmp_path, monkeypatch):
     model = ScriptedModel("[0]", second={"[": "1", "[1": "]"})
     monkeypatch.setattr(work, "open_model", lambda *_: model)
     monkeypatch.setitem(work.TASKS, "wants", load)
@@ -176,6 +132,5 @@ def test_a_run_is_answered_traced_and_gone_on_with(tmp_path, monkeypatch):
     alone, engine = summarize(run)["engines"].values()
     assert (alone["correct"], engine["correct"], engine["parsed"]) == (1, 0, 1)
     assert engine["rulings"]["false_rejection"] == 1
-    assert engine["false_rejections"] == {"bug": 1}
     assert engine["cost"]["mask"] > 0
     assert summarize(work.run_impact(request)) == summarize(run)

@@ -115,7 +115,7 @@ def test_the_small_model_answers_under_an_engine(tmp_path):
         "TASKS['yes'] = lambda _: yes_task.load();"
         "how = Generation(max_tokens=24);"
         f"run = run_impact(ImpactRequest('yes', None, 'smollm2', ['xgrammar'],"
-        f" Path({str(tmp_path / 'run')!r}), how=how, bugs=0));"
+        f" Path({str(tmp_path / 'run')!r}), how=how));"
         "print(json.dumps(summarize(run)))"
     )
     path = os.pathsep.join([str(tmp_path), *sys.path])

@@ -10,7 +10,6 @@ from harness.errors import InputError, MaskcourtError, UsageError
 from harness.inputs.schema_inputs import read_instance, read_schemas
 
 SCHEMA = '{ "type": "object" }'
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 
 def _file(directory, text, name="s.json"):
@@ -35,23 +34,6 @@ def test_a_directory_stands_for_the_json_files_below_it(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=r"no file \*.json"):
         read_schemas([str(tmp_path / "empty")])
-
-
-@pytest.mark.parametrize(
-    ("wrapped", "pointers"),
-    [
-        (TOOL, ["/function/parameters"]),
-        ([TOOL, TOOL], ["/0/function/parameters", "/1/function/parameters"]),
-        ({"name": "f", "strict": True, "schema": {"type": "object"}}, ["/schema"]),
-        ({"name": "f", "description": "", "input_schema": {}}, ["/input_schema"]),
-        ({"type": "json_schema", "json_schema": {"schema": {}}}, ["/json_schema/schema"]),
-        ({"name": 1, "properties": {}, "parameters": {}}, None),
-    ],
-)
-def test_of_tools_the_parameters_are_the_schemas(tmp_path, wrapped, pointers):
-    path = _file(tmp_path, json.dumps(wrapped))
-    names = [str(path)] if pointers is None else [f"{path}#{pointer}" for pointer in pointers]
-    assert [one.name for one in read_schemas([str(path)])] == names
 
 
 @pytest.mark.parametrize(

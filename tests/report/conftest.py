@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from harness.classification.departures import Catalogue
-from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
-from harness.report.page.collect import answers_of_models, assembled, collect, shown_bugs
-from harness.runs.directory import RunDirectory
+from harness.report.page.collect import assembled, collect, shown_bugs
 from tests import reporting
 from tests.browsing import BROWSER, DESKTOP, DRIVER, Page, requested
 from tests.buglists import REPORTED, bug, bug_list
@@ -31,29 +29,8 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         made[name].write_text(assembled(found), "utf-8")
         if name == "small":
             made["varied"] = directory / "varied.html"
-            answers = answered(directory, run)
-            made["varied"].write_text(assembled(varied(found) | {"answers": answers}), "utf-8")
+            made["varied"].write_text(assembled(varied(found)), "utf-8")
     return made
-
-
-def answered(directory: Path, run: RunDirectory) -> dict[str, Any]:
-    """A model's answers under an engine of the run, under another one, and without a mask."""
-    engines = run.manifest["identity"]["engines"]
-    identity = {
-        "task": {"name": "sums", "items": 12},
-        "model": {"files": {"tiny.gguf": "0"}},
-        "engines": {"one:A": engines["one:A"], "two:B": {"version": "another"}},
-        "generation": {"unconstrained": True},
-    }
-    answers = ImpactRun.begin(directory / "impact", identity, {"unanswerable": ["7"]})
-    step = TokenChoice(0, 1, 0.5, 0, 2, 0.6, ruling="false_rejection")
-    for name, right in (("unconstrained", 12), ("one:A", 1), ("two:B", 12)):
-        for number in range(12):
-            steps = () if name == "unconstrained" or number else (step,)
-            more = {"correct": number < right, "tokens": (1, 2), "overruled": steps}
-            answers.append(ModelAnswer(str(number), name, "answered", **more))
-    answers.close()
-    return answers_of_models(directory / "impact", engines)
 
 
 def varied(data: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from harness.analysis.tally import summary
-from harness.report.digest import FEW, print_digest
+from harness.report.digest import print_digest
 from tests import books
 from tests.books import A, B, Book, all_bugs, classes
 from tests.buglists import bug, bug_list
@@ -35,7 +35,7 @@ def refusing(name: str, message: str, outcome: str = "refused") -> Book:
 
 
 def many(*others: Book) -> list[Book]:
-    return [*others, *(book(f"more {number}") for number in range(FEW + 1 - len(others)))]
+    return [*others, *(book(f"more {number}") for number in range(7 - len(others)))]
 
 
 def test_begins_with_what_each_engine_loses_leaks_and_refuses(digest):
@@ -64,7 +64,7 @@ def test_of_engines_that_were_judged_on_the_same_no_pairs_are_told(digest):
 
 def test_what_is_declared_stands_beside_the_rate(digest):
     declared = Book("case 0").position(0).verdicts(0, "a", "false_rejection", **LOSS, detail="y")
-    clean = [Book(f"clean {number}").position(0) for number in range(FEW)]
+    clean = [Book(f"clean {number}").position(0) for number in range(6)]
     lines = digest(declared, *clean, classify=classes({"y": ("departure", "y")}))
     assert "1 of 7, 0 real, 1 declared" in " ".join(" ".join(lines).split())
     assert not any("replay" in line for line in lines)
@@ -88,15 +88,6 @@ def test_marks_a_warning_that_the_list_does_not_have(digest):
     assert "1 not listed: prefixItems is hard; ignoring it" in text
 
 
-def test_lists_few_cases_by_engine_instead_of_shares(digest):
-    lines = digest(book("one"), refusing("two", "no"))
-    (one,) = (line for line in lines if line.split()[:1] == ["one"])
-    assert " ".join(one.split()) == "one loses a value, leaks no error found no error found"
-    (two,) = (line for line in lines if line.split()[:1] == ["two"])
-    assert "refused" in two
-    assert not any("%" in line for line in lines)
-
-
 @pytest.mark.parametrize(
     ("statuses", "said"),
     [
@@ -116,7 +107,7 @@ def test_says_at_its_end_which_cases_used_up_their_budget(digest, statuses, said
 
 
 def test_says_in_one_line_that_nothing_could_be_judged(digest):
-    cases = [Book(f"case {n}", "not_compared", "fewer_than_two_engines") for n in range(FEW + 1)]
+    cases = [Book(f"case {n}", "not_compared", "fewer_than_two_engines") for n in range(7)]
     for one in cases:
         one.compiled("refused", "refused", "refused")
         one.rows.replace("cases", judged=[0])
@@ -172,14 +163,12 @@ class TestBugs:
         assert len(line) <= 80
 
 
-@pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("known", [True, False])
-def test_fits_on_a_screen(digest, few, known):
+def test_fits_on_a_screen(digest, known):
     refused = [refusing(f"refused {n}", f"no {'x' * n} is " * 9) for n in range(8)]
     slow = refusing("slow", "over the limit of 10 s", "timed_out")
     bugs = [bug(name, number) for name in "abc" for number in range(9)] if known else []
-    stored = [book("one"), *refused, slow][: FEW if few else None]
-    lines = digest(*(stored if few else many(*stored)), bugs=bug_list(*bugs) if known else None)
+    lines = digest(*many(book("one"), *refused, slow), bugs=bug_list(*bugs) if known else None)
     assert len(lines) <= 40
     assert all(len(line) <= 80 for line in lines if "run" not in line)
     assert sum(" 0000" in line for line in lines) >= 3 * known

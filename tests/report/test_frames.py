@@ -9,10 +9,7 @@ import harness
 import harness.bugs.listing
 from harness.errors import RunDirectoryError, UsageError
 from harness.report.frames import Run
-from harness.runs import directory
-from harness.runs.directory import RunDirectory
 from harness.runs.tables import SCHEMAS
-from tests import books
 from tests.books import Book, all_bugs, classes
 from tests.buglists import REPORTED, bug, bug_list
 
@@ -82,7 +79,7 @@ class TestFrames:
         for table in SCHEMAS:
             frame = getattr(frames, table)
             assert len(frame) == run.manifest["tables"][table]["rows"], table
-            assert tuple(frame.columns) == frames.columns(table)
+            assert tuple(frame.columns)[: len(SCHEMAS[table].names)] == tuple(SCHEMAS[table].names)
             assert frame.index.tolist() == list(range(len(frame)))
 
     def test_have_words_as_categories_and_truth_that_may_be_unknown(self, stored):
@@ -104,7 +101,6 @@ class TestFrames:
         run = harness.load_run(stored(finish=finish).path)
         assert run.verdicts.empty
         assert run.tallies.empty
-        assert list(run.batches("verdicts")) == []
 
     def test_of_no_run_or_a_damaged_one(self, stored, tmp_path):
         with pytest.raises(RunDirectoryError, match="is no run"):
@@ -112,7 +108,7 @@ class TestFrames:
         run = stored(book(), shared=False)
         (run.path / "verdicts.parquet").write_bytes(b"cut")
         with pytest.raises(RunDirectoryError, match="cut or altered"):
-            harness.load_run(run.path).frame("verdicts", ["token"])
+            _ = harness.load_run(run.path).verdicts
 
 
 class TestClasses:
@@ -125,82 +121,19 @@ class TestClasses:
         found = harness.load_run(stored(book()).path).verdicts
         assert found["class"].tolist() == ["bug"] * 5 + [""]
 
-    def test_are_not_computed_unless_asked_for(self, stored):
-        def never(run: RunDirectory, evidence: str):
-            raise AssertionError
 
-        run = Run(stored(book()), never)
-        assert len(run.frame("verdicts", ["engine"], {"kind": "unresolved"})) == 1
-
-
-class TestFrame:
-    def test_gives_the_columns_in_the_order_asked_for(self, stored):
-        run = harness.load_run(stored(book()).path)
-        assert list(run.frame("verdicts", ["token", "engine"]).columns) == ["token", "engine"]
-
-    @pytest.mark.parametrize(
-        ("where", "rows"),
-        [
-            ({"kind": "false_rejection"}, [3, 4]),
-            ({"kind": ["false_rejection", "unresolved"]}, [3, 4, 5]),
-            ({"kind": "false_acceptance", "token": {1, 2}}, [1, 2]),
-            ({"located": None}, [3, 4]),
-            ({"located": True}, [0, 1, 2]),
-            ({"class": "departure"}, [3, 4]),
-            ({"keyword": "nowhere"}, []),
-            ({}, [0, 1, 2, 3, 4, 5]),
-        ],
-    )
-    def test_gives_the_rows_asked_for_under_their_own_numbers(self, stored, where, rows):
-        run = Run(stored(book()), DECLARED)
-        assert run.frame("verdicts", ["engine"], where).index.tolist() == rows
-
-    def test_knows_no_other_table_or_column(self, stored):
-        run = harness.load_run(stored(book()).path)
-        with pytest.raises(UsageError, match=r"no table 'verdict'.*did you mean 'verdicts'"):
-            run.frame("verdict")
-        with pytest.raises(UsageError, match=r"no column 'engin'.*did you mean 'engine'"):
-            run.frame("verdicts", ["engin"])
-        with pytest.raises(UsageError, match="no column 'class'"):
-            run.frame("positions", where={"class": "bug"})
-        with pytest.raises(UsageError, match="cannot hold 'many'"):
-            run.frame("verdicts", where={"token": "many"})
+def test_sql_gives_chosen_columns_and_rows(stored):
+    run = Run(stored(book()), DECLARED)
+    chosen = run.sql("SELECT row, keyword FROM verdicts WHERE class = 'departure' ORDER BY row")
+    assert chosen.values.tolist() == [[3, "type"], [4, "type"]]
+    with pytest.raises(UsageError, match="engin"):
+        run.sql("SELECT engin FROM verdicts")
 
 
-class TestBatches:
-    @pytest.mark.parametrize("columns", [["class", "token"], ["engine"], [], None])
-    @pytest.mark.parametrize("where", [{}, {"engine": "b"}, {"kind": "false_acceptance"}])
-    def test_are_the_frame_in_pieces(self, big, columns, where):
-        whole = big.frame("verdicts", columns, where)
-        pieces = list(big.batches("verdicts", columns, where))
-        assert sum(map(len, pieces)) == len(whole)
-        for piece in pieces:
-            assert piece.astype(str).equals(whole.loc[piece.index].astype(str))
-
-    def test_are_bounded_and_complain_before_they_are_gone_through(self, big):
-        sizes = [len(some) for some in big.batches("verdicts", ["token"])]
-        assert len(sizes) > 1
-        assert max(sizes) <= SOME
-        with pytest.raises(UsageError):
-            big.batches("verdicts", ["nothing"])
-
-
-@pytest.fixture(scope="module")
-def big(tmp_path_factory):
-    """A run with more verdicts than go into one batch."""
+def test_tallies_count_the_verdicts(stored):
     many = Book("many").position(0)
     many.verdicts(0, "a", "false_acceptance", 600).verdicts(0, "b", "false_rejection", 400)
-    path = tmp_path_factory.mktemp("runs") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(directory, "_ROWS", SOME)
-        yield Run(books.store(path, many, engines=ENGINES), all_bugs)
-
-
-SOME = 256
-"""Rows in a batch."""
-
-
-def test_tallies_count_the_verdicts(big):
+    big = Run(stored(many, engines=ENGINES), all_bugs)
     keys = ["engine", "kind", "class"]
     counted = big.verdicts.groupby(keys, observed=True).size()
     assert big.tallies.set_index(keys)["tokens"].to_dict() == counted.to_dict()

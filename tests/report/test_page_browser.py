@@ -67,22 +67,6 @@ class TestAnswers:
         assert page.text("#about-bugs").endswith("when the run is finished.")
 
 
-class TestAnswersOfModels:
-    def test_stand_beside_the_errors_of_the_same_engine(self, browser):
-        page = browser("varied")
-        assert "tiny.gguf answered 12 items of sums" in page.text("#about-answers")
-        rows = [row.split("\t") for row in page.texts("#table-answers tbody tr")]
-        names, right, *_ = zip(*rows, strict=True)
-        assert names == ("unconstrained", "one:A", "two:B")
-        assert [one.split()[0] for one in right] == ["100%", "8.3%", "100%"]
-        assert [row[2].split() for row in rows] == [[NONE], *[["1", "of", "24", "tokens"]] * 2]
-        assert [row[5].split()[0] for row in rows] == [NONE, "50.0%", "not"]
-        note = page.text("#note-answers")
-        assert "cannot tell unconstrained and two:B apart (11 items, p = 1)." in note
-        assert "unconstrained is better than one:A" in note
-        assert "Left out of these comparisons: 1 items" in note
-
-
 class TestBugs:
     def test_stand_by_engine_with_what_it_loses_and_leaks(self, browser):
         page = browser("varied")
@@ -146,22 +130,6 @@ class TestExplorer:
         page.click("#reset")
         assert len(page.listed) == 24
 
-    def test_says_that_what_is_unresolved_is_not_explained(self, browser):
-        page = browser()
-        page.choose("kind", "unresolved")
-        assert "In the run, 1 verdict in 1 schema fits" in page.text("#count")
-        assert page.listed[0].startswith("None of these is explained here")
-
-    def test_each_filter(self, browser):
-        page = browser()
-        filters = {"keyword": "maxLength", "family": "few", "class": "bug", "evidence": "instance"}
-        counts = []
-        for name, value in filters.items():
-            page.choose(name, value)
-            counts.append(len(page.listed))
-            page.click("#reset")
-        assert counts == [21, 3, 24, 1]
-
     def test_search_finds_what_the_page_shows(self, browser):
         page = browser()
         field = page.driver.find_element("id", "filter-q")
@@ -171,13 +139,6 @@ class TestExplorer:
             page.click("#reset")
             field.send_keys(text)
             assert page.text("#count").startswith(f"{many} verdict")
-
-    def test_counts_schemas_too(self, browser):
-        page = browser()
-        page.choose("family", "short")
-        assert "21 verdicts in at least 1 schema fit" in page.text("#count")
-        page.choose("kind", "false rejection")
-        assert "20 verdicts in 1 schema fit" in page.text("#count")
 
     def test_a_cell_of_the_heat_map_shows_its_verdicts_and_counts_the_same(self, browser):
         page = browser()
@@ -268,60 +229,6 @@ class TestExplorer:
         assert len(page.listed) == 24
         page.driver.forward()
         assert (page.run("return location.hash"), page.text("#detail h3")) == shown
-
-    def test_a_verdict_closes_that_the_filters_leave_out(self, browser):
-        page = browser(address="#verdict=0")
-        page.choose("engine", "two:B")
-        assert page.text("#detail").startswith("The verdict that was open is not among these.")
-        assert page.run("return location.hash") == "#engine=two%3AB"
-        page.run("document.getElementById('detail').focus()")
-        page.press("ESCAPE")
-        assert page.focused == page.run("return document.querySelector('#list').firstChild.id")
-
-    def test_escape_leads_to_the_filters_where_the_list_is_empty(self, browser):
-        page = browser(address="#kind=unresolved")
-        page.run("document.getElementById('detail').focus()")
-        page.press("ESCAPE")
-        assert page.focused == "reset"
-
-    def test_reset_closes_the_verdict_which_counts_more_than_a_filter(self, browser):
-        page = browser(address="#verdict=0&engine=two%3AB")
-        assert page.run("return location.hash") == "#verdict=0"
-        assert len(page.listed) == 24
-        page.click("#reset")
-        assert page.run("return location.hash") == ""
-        assert page.text("#detail").startswith("Choose a verdict")
-
-    def test_an_address_with_an_unknown_filter_leaves_it_out(self, browser):
-        page = browser(address="#engine=nobody&constructor=1&kind=false_rejection")
-        assert len(page.listed) == 20
-        assert page.run("return location.hash") == "#kind=false_rejection"
-
-    def test_a_verdict_leads_back_to_the_list(self, browser):
-        page = browser(size=PHONE, address="#verdict=0")
-        page.click("#detail .back")
-        assert page.focused == "verdict-0"
-        top = page.run("return document.activeElement.getBoundingClientRect().top")
-        assert 0 <= top < PHONE[1]
-
-    def test_lists_by_what_shows_an_effect(self, browser):
-        page = browser("varied")
-        page.choose("shown_by", "real")
-        assert {line.partition("\n")[0] for line in page.listed} == {"false rejection: maxLength"}
-        assert page.text("#count").endswith("fit these filters.")
-        page.click("#list [role=option]")
-        assert "shown by\na value of the data set" in page.text("#detail")
-        assert "effect\nlost value: a valid value cannot be" in page.text("#detail")
-
-    def test_names_the_characters_of_a_look_alike(self, browser):
-        page = browser("varied", address="#verdict=0")
-        assert "; U+FF11)" in page.text("#detail")
-        assert page.listed[0].endswith("U+FF11")
-
-    def test_says_of_what_sort_a_verdict_is(self, browser):
-        assert "The only verdict of its sort" in browser(address="#verdict=0").text("#detail")
-        several = browser(address="#verdict=1").text("#detail")
-        assert "in 1 schema; all of them are explained here." in several
 
     def test_says_how_to_see_a_verdict_that_is_not_in_the_page(self, browser):
         page = browser(address="#verdict=4711")

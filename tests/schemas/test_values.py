@@ -310,7 +310,7 @@ def test_hints_know_what_is_said_of_which_member():
 def test_hints_lie_beside_what_is_asked():
     for schema, beside in (
         ({"format": "date"}, {'"2024-01-01"', '"2024-02-30"'}),
-        ({"type": "string", "maxLength": 3}, {'"abc"', '"aaaa"'}),
+        ({"type": "string", "maxLength": 3}, {'"wor"', '"worr"'}),
         ({"const": 7}, {"7", "8"}),
     ):
         assert beside <= {value for _, value in hints(schema)}

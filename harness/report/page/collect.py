@@ -20,8 +20,6 @@ from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.errors import UsageError
 from harness.files import write_whole
-from harness.impact.answers import open_impact
-from harness.impact.summary import summarize as summarize_impact
 from harness.render.page import page_with_data
 from harness.report import SHOWN
 from harness.report.page.explained import SCHEMA_LIMIT, explained
@@ -30,7 +28,7 @@ from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
 from harness.spelling_profile.printing import stored_table
-from harness.verdict_kinds import CLASSES, COSTLY, KINDS, MEANINGS
+from harness.verdict_kinds import CLASSES, KINDS, MEANINGS
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
 _REASONS: Final = 8
@@ -62,12 +60,11 @@ def collect(
     *,
     verdicts: int = SHOWN,
     seed: int = 0,
-    impact: Path | None = None,
 ) -> dict[str, Any]:
     """All data of a report, as JSON. The same run and arguments always give the same.
 
     `shown_as` is the run's name in the commands that the report tells; so many `verdicts` are
-    explained, drawn by `seed`; the answers of the run `impact` stand beside the errors of masks.
+    explained, drawn by `seed`.
 
     Raises:
         UsageError: The vocabulary is not the one that the run was made with.
@@ -82,7 +79,6 @@ def collect(
     shown, cases = explained(stored, sample, vocabulary_of(run))
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
     used = {row["departure"] for row in departures}
-    engines = run.manifest["identity"]["engines"]
     return {
         "about": {**_about(run, shown_as), "seed": seed, "asked": verdicts, "shown": len(shown)},
         "kinds": {name: one.meaning for name, one in KINDS.items()},
@@ -113,7 +109,6 @@ def collect(
             for one in catalogue
             if one.id in used
         ],
-        "answers": impact and answers_of_models(impact, engines),
         "groups": sample.groups,
         "verdicts": shown,
         "cases": cases,
@@ -176,41 +171,4 @@ def _bug(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
         "upstream": one.upstream and {**asdict(one.upstream), "status": one.upstream.status},
         "script": [lines.setdefault(line, len(lines)) for line in text.splitlines()],
         "no_script": problem,
-    }
-
-
-def answers_of_models(path: Path, engines: Mapping[str, Any]) -> dict[str, Any]:
-    """What an impact run says of a run's `engines` (of its manifest): accuracy beside mask errors.
-
-    Under ``told`` who is better, a sentence each; in ``rows``, by name of an engine or of the model
-    without a mask, what `harness.impact.summary` says of it, and whether the run has that engine in
-    the same version with the same options (``same``, null without a mask).
-
-    Raises:
-        MaskcourtError: It is no impact run, or damaged.
-    """
-    run = open_impact(path)
-    identity, answers = run.manifest["identity"], summarize_impact(run)
-    names = ("items", "correct", "parsed", "tokens", "overruled", "removed", "proven_mass")
-    rows = {}
-    for name, one in answers["engines"].items():
-        mine, other = identity["engines"].get(name), engines.get(name, {})
-        rows[name] = {
-            "share": one["share"],
-            "same": None
-            if mine is None
-            else name in engines
-            and all(mine.get(key) == other.get(key) for key in ("version", "options")),
-            **{key: one[key] for key in names},
-            "wrongly": one["rulings"]["false_rejection"],
-            "lost": sum(one["effects"].get(effect, 0) for effect in COSTLY),
-            "bugs": {bug: steps for some in one["bugs"].values() for bug, steps in some.items()},
-        }
-    return {
-        "task": identity["task"]["name"],
-        "items": identity["task"]["items"],
-        "model": ", ".join(identity["model"].get("files", {})),
-        "unanswerable": answers["unanswerable"],
-        "told": [one["verdict"] for one in answers["pairs"]],
-        "rows": rows,
     }

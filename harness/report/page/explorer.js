@@ -243,7 +243,7 @@ function explainKinds(id, kinds) {
 
 const MEANING = {
   false_acceptance: (one, group) => `${group.engine} lets this ${one.token && group.evidence === 'walk' ? 'token through and goes on to the end' : 'text through to its end'}. ${group.keyword === 'json' ? 'The text is no JSON: the parser refuses it, so that no validator is asked' : 'Both validators call the text invalid'}${group.evidence === 'walk' ? ', and no completion that was tried behind this token is valid' : ''}.`,
-  false_rejection: (one, group) => one.accepter === 'json' ? `${group.engine} forbids this token, and no other engine allows it. The challenger json, which allows whatever JSON allows, has the rest of a text that both validators call valid.` : one.accepter ? `${group.engine} forbids this token. ${one.accepter} allows it and goes on to the end, and both validators call the text valid.` : `${group.engine} forbids this token of a text that both validators call valid.`,
+  false_rejection: (one, group) => one.accepter ? `${group.engine} forbids this token. ${one.accepter} allows it and goes on to the end, and both validators call the text valid.` : `${group.engine} forbids this token of a text that both validators call valid.`,
   never_stops: (one, group) => `${group.engine} forbids the end of generation behind a complete valid value.`,
   stops_too_early: (one, group) => `${group.engine} allows the end of generation where the text is not yet a complete JSON value.`,
   dead_end: (one, group) => one.reason ? `Behind this token, every way that ${group.engine} allows is longer than the limit, while another engine has a valid completion.` : `The way that ${group.engine} itself allows leads to a place where it allows nothing at all.`,
@@ -285,7 +285,7 @@ const SHOWING = { real: 'a value of the data set', plain: 'a plain generated val
 
 function whoBlock(one, group) {
   const names = (list) => list.join(', ') || 'not said by this verdict';
-  return el('dl', { class: 'facts' }, [['allowed by', one.accepter === 'json' ? 'no engine' : names(one.allowed)], ['forbidden by', names(one.forbidden)], one.accepter ? ['completion by', one.accepter === 'json' ? 'the challenger json' : one.accepter] : null,
+  return el('dl', { class: 'facts' }, [['allowed by', names(one.allowed)], ['forbidden by', names(one.forbidden)], one.accepter ? ['completion by', one.accepter] : null,
     one.category ? ['kind of token', `${one.category}${one.detail ? ` (${safe(one.detail)})` : ''}`] : null, one.reason ? ['reason', words(one.reason)] : null,
     group.effect ? ['effect', `${words(group.effect)}: ${DATA.effects[group.effect]}`] : null, group.shown_by ? ['shown by', SHOWING[group.shown_by]] : null].filter(Boolean).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
 }

@@ -61,29 +61,6 @@ function inNumbers() {
   else fill('note-spellings', 'This is asked once for each engine, not of each schema: ', el('code', {}, DATA.about.spelled), ' stores the answers in the run, and they stand here.');
 }
 
-function answersSection() {
-  const found = DATA.answers;
-  if (!found) {
-    byId('answers').remove();
-    document.querySelector('a[href="#answers"]').remove();
-    return;
-  }
-  const of = (name) => found.rows[name];
-  const errors = (rate) => (name) => of(name).same ? ratio(engineOf(name)[rate].share, percent) : of(name).same === null ? '–' : 'not in this run as it is there';
-  const overruled = (name) => of(name).same === null ? '–' : [count(of(name).overruled), el('small', {}, `of ${count(of(name).tokens)} tokens`)];
-  byId('about-answers').textContent = `${found.model} answered ${count(found.items)} items of ${found.task}, under each engine and without a mask. Where a mask overruled the model’s own choice, that was resolved like any dispute.`;
-  fill('table-answers', table([
-    ['engine', (name) => name, { h: true }],
-    ['right answers', (name) => [ratio(of(name).share, percent), el('small', {}, `${count(of(name).correct)} of ${count(of(name).items)}`)].flat(), { n: true }],
-    ['mask overruled the model', overruled, { n: true }],
-    ['of it a value lost or a trap', (name) => of(name).same === null ? '–' : [count(of(name).lost), el('small', {}, `of ${count(of(name).wrongly)} proven wrong`)], { n: true }],
-    ['bugs behind it', (name) => Object.entries(of(name).bugs).map(([id, many]) => `${id} (${count(many)})`).join(', ') || 'none traced'],
-    ['schemas with an invalid value that it lets through', errors('leak'), { n: true }],
-    ['with a valid value that it cannot write', errors('loss'), { n: true }],
-  ], Object.keys(found.rows), 'Answers beside errors', 'cards'));
-  byId('note-answers').textContent = `${found.told.map((one) => `${one}.`).join(' ')} ${found.unanswerable ? `Left out of these comparisons: ${count(found.unanswerable)} items that no text which keeps their schema answers rightly.` : ''}`;
-}
-
 function errorsTable() {
   const rows = ENGINES.flatMap((engine) => {
     const { by_class: classes, other_kinds: others, ...of } = engineOf(engine);

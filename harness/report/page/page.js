@@ -23,7 +23,6 @@ given('headline', 'cards');
 matrix();
 bugsSection();
 inNumbers();
-answersSection();
 errorsTable();
 heatMaps();
 setsFigure();

@@ -1,4 +1,4 @@
-"""Cheap checks of the whole method, each of a few cases of which all is known."""
+"""The whole method in small: each test runs a few cases of which all is known."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,7 +9,6 @@ from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.tables import Rows
 from harness.validators.service import ValidatorService
 from tests.comparison.test_case_run import AllowsOnlyExtra, ForbidsEnd, kinds
-from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, Typist, errors
 from tests.comparison.test_exact import assert_witnesses_replay
 from tests.comparison.test_flaws import LiesAndAccepts
 from tests.comparison.test_instances import BYTES, proven
@@ -27,7 +26,7 @@ from tests.miniatures import (
 from tests.oracle import ForbidsAndAccepts, Trial
 
 
-def check_witnesses_replay() -> None:
+def test_witnesses_replay() -> None:
     schema = {"enum": [12, 20], "x-extra": ["13", "1.2e1", " 20"], "x-forbidden": [["1", "2"]]}
     engines = (Enumerator, AcceptsExtra, ForbidsOne)
     trial = Trial(schema, 12, (b"12",), engines)
@@ -36,19 +35,19 @@ def check_witnesses_replay() -> None:
     assert_witnesses_replay(trial, rows)
 
 
-def check_the_end_belongs_to_a_completion() -> None:
+def test_the_end_belongs_to_a_completion() -> None:
     """Behind the blank this engine does not end, but goes on to what is no JSON."""
     rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["1 0"]}, 1))
     assert kinds(rows) == {("AcceptsExtra", "false_acceptance")}
 
 
-def check_one_valid_completion_clears_for_all() -> None:
+def test_one_valid_completion_clears_for_all() -> None:
     schema = {"enum": [12, 20], "x-extra": ["13", "20"], "x-forbidden": [["", "1"]]}
     rows = run_case([Enumerator, AllowsOnlyExtra, ForbidsOne], case(schema, 20))
     assert kinds(rows) == {("ForbidsOne", "false_rejection")}
 
 
-def check_what_is_left_open_convicts_nobody() -> None:
+def test_what_is_left_open_convicts_nobody() -> None:
     twice = case({"enum": [{"a": 1}], "x-extra": ['{"a": 1, "a": 1}']}, {"a": 1})
     assert kinds(run_case([Enumerator, AcceptsExtra], twice)) == {("AcceptsExtra", "contested")}
 
@@ -87,7 +86,7 @@ def rigged(which: str, value: Any) -> Rows:
     return run.run(case({"enum": [12], "x-extra": ["12.0", "13"]}, 12))
 
 
-def check_both_validators_are_needed() -> None:
+def test_both_validators_are_needed() -> None:
     honest = {("Enumerator", "false_rejection"), ("AcceptsExtra", "false_acceptance")}
     assert kinds(rigged("_fast", "nothing")) == honest
     for which in ("_fast", "_slow"):
@@ -97,7 +96,7 @@ def check_both_validators_are_needed() -> None:
         }
 
 
-def check_errors_are_located() -> None:
+def test_errors_are_located() -> None:
     schema = {"type": "array", "items": {"enum": [1]}, "maxItems": 1, "x-extra": ["[ 1, 1]"]}
     for engine, expected in [
         (ForgetsMaxItems, [(2, ord(","), True)]),
@@ -114,21 +113,21 @@ def verdicts_of(rows: Rows) -> list[dict[str, Any]]:
     return records(rows, "verdicts")
 
 
-def check_instances_are_what_the_validators_say() -> None:
+def test_instances_are_what_the_validators_say() -> None:
     mislabelled = Case(
         "case", "family", '{"enum": [1, 12]}', (Instance.of(1),), (Instance.of(12),), "case.json"
     )
     assert proven([Enumerator], mislabelled) == []
 
 
-def check_mask_violations_have_a_witness() -> None:
+def test_mask_violations_have_a_witness() -> None:
     schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
     rows = run_case([Enumerator, LiesAndAccepts], case(schema, 1))
     assert kinds(rows) == {("LiesAndAccepts", "mask_consume_mismatch")}
     assert records(rows, "completions")[0]["tokens"] == [*b"345"]
 
 
-def check_a_sample_depends_on_the_tokens_alone() -> None:
+def test_a_sample_depends_on_the_tokens_alone() -> None:
     """Another disputed token changes the sample at most by coming into it."""
 
     def sample(extra: list[str]) -> set[tuple[int, int]]:
@@ -144,7 +143,7 @@ def check_a_sample_depends_on_the_tokens_alone() -> None:
         assert whole - {left_out} <= less
 
 
-def check_what_never_ends_stays_open() -> None:
+def test_what_never_ends_stays_open() -> None:
     endless = case({"const": "ab", "x-open": ['"a'], "x-letters": "bc"}, "ab")
     assert kinds(run_case([Enumerator, NeverEnds], endless)) == {("NeverEnds", "unresolved")}
     schema = {"const": "ab", "x-extra": ['"\\u0061b"'], "x-open": ['"\\'], "x-letters": "bc"}
@@ -152,7 +151,7 @@ def check_what_never_ends_stays_open() -> None:
     assert kinds(rows) == {("Enumerator", "false_rejection")}
 
 
-def check_every_disputed_token_is_resolved() -> None:
+def test_every_disputed_token_is_resolved() -> None:
     rows = run_case([Enumerator, AllowsEverything], case({"const": True}, True))
     disputed = sum(one["disputed_tokens"] for one in records(rows, "positions"))
     assert rows.count("verdicts") == disputed > 500
@@ -163,7 +162,7 @@ def check_every_disputed_token_is_resolved() -> None:
     }
 
 
-def check_every_error_has_one_witness() -> None:
+def test_every_error_has_one_witness() -> None:
     schema = {"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}
     rows = run_case([Enumerator, AcceptsExtra, LiesAndAccepts], case(schema, 12))
     assert [one["kind"] for one in verdicts_of(rows)] == [
@@ -172,12 +171,7 @@ def check_every_error_has_one_witness() -> None:
     ]
 
 
-def check_an_end_that_all_allow_is_told_once() -> None:
-    rows = run_case([Typist], case({"type": "number", "x-extra": [""]}, 12), VOCABULARY, CHALLENGED)
-    assert [(one["kind"], one["dispute"]) for one in errors(rows)] == [("stops_too_early", -1)]
-
-
-def check_samples_prove_what_is_so() -> None:
+def test_samples_prove_what_is_so() -> None:
     """Whoever wrote a text: those that let it through or refuse it are told, and nobody else."""
     engines = [AcceptsExtra, ForbidsOne, Enumerator]
     schema = {"enum": [1, 12], "x-extra": ["2"], "x-forbidden": [["1", "2"]]}
@@ -187,7 +181,7 @@ def check_samples_prove_what_is_so() -> None:
     }
 
 
-def check_samples_are_fed_as_they_were_written() -> None:
+def test_samples_are_fed_as_they_were_written() -> None:
     vocabulary = replace(byte_vocabulary([b"33"]), pattern=r"(?s:.+)")
     schema = {"enum": [1], "x-extra": ["33"], "x-forbidden": [["", "33"]]}
     assert of_samples([ForbidsAndAccepts], schema, vocabulary) == {
@@ -195,7 +189,7 @@ def check_samples_are_fed_as_they_were_written() -> None:
     }
 
 
-def check_samples_without_an_end() -> None:
+def test_samples_without_an_end() -> None:
     assert of_samples([ForbidsEnd], {"const": 1}) == {("ForbidsEnd", "dead_end", b"1")}
     schema = {"const": "ab", "x-forbidden": [['"a', "b"]]}
     assert of_samples([ConsumeLies], schema) == {("ConsumeLies", "mask_consume_mismatch", b'"ab')}

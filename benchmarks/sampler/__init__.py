@@ -1,0 +1,1 @@
+"""What looks into the processes of a run."""
