@@ -247,7 +247,7 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
         units = ["tokens", *by_format, "cases"]
     columns = []
     for name in names:
-        shown = tables.words if name in ("kind", "effect", "reason") else plain
+        shown = _words if name in ("kind", "effect", "reason") else plain
         fold = name not in ("kind", "class", "evidence")
         columns.append(Column(name, name.replace("_", "-"), shown=shown, fold=fold))
     filled = [{"by_format": None, **row} for row in rows[:_ROWS]]
@@ -256,3 +256,7 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
     if len(rows) > _ROWS:
         print_lines([f"and {len(rows) - _ROWS:,} more rows; --json lists all"], console)
     print_lines([f"run: {path}"], console)
+
+
+def _words(name: str | None) -> str:
+    return tables.words(name or "")

@@ -156,6 +156,11 @@ class TestBreakdown:
         assert row == ["bug", "walk", "4", "1"]
         assert printed.splitlines()[-1] == "run: runs/one"
 
+    def test_lists_what_has_no_effect(self, stored):
+        odd = Book("case").position(0).verdicts(0, "a", "mask_consume_mismatch", 2, effect="")
+        printed = shown(print_breakdown, breakdown(stored(odd), "effect", all_bugs))
+        assert cells(printed, "-", "a", "mask", "consume", "mismatch") == ["bug", "walk", "2", "1"]
+
     def test_lists_the_first_of_many(self, stored):
         many = Book("case").position(0)
         for number in range(60):
