@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
@@ -46,6 +46,8 @@ IN_WORDS: Final = {
     kinds.SPELLING: "refuses a spelling of a valid value",
 }
 """What an error does to a user, by its effect, in the order in which it is told."""
+DOES: Final = {"loses": kinds.LOST_VALUE, "leaks": kinds.INVALID_VALUE, "traps": kinds.TRAP}
+"""What an engine does with values of a schema, by the effect of the error."""
 _IN_SHORT: Final = {
     kinds.LOST_VALUE: "the lost value",
     kinds.INVALID_VALUE: "the invalid value",
@@ -109,10 +111,16 @@ class ProvenError:
         return f"{_IN_SHORT.get(self.effect, 'an error')}{under}"
 
     @property
+    def is_everyday(self) -> bool:
+        """Whether it costs a value that people and models write."""
+        return self.effect in kinds.COSTLY and self.severity != kinds.RARE
+
+    @property
     def order(self) -> tuple[object, ...]:
-        """What costs most, what a real value shows, what has a keyword, the shortest text."""
+        """Everyday values, what costs most, what has a keyword, the shortest text."""
         effect, severity = list(IN_WORDS).index(self.effect), WORST_FIRST.index(self.severity)
-        return effect, severity, not self.keyword, len(self.text), self.text, self.kind
+        costs = not self.is_everyday, effect, severity
+        return *costs, not self.keyword, len(self.text), self.text, self.kind
 
     def row(self) -> dict[str, Any]:
         """As JSON; only what is forbidden has a place."""
@@ -159,7 +167,8 @@ class Answer:
 
     `errors` begin with the worst; a `whole` answer is about the vocabulary that was asked for, and
     not about bytes alone; `advice` is what mends some of it, one sentence each. Of a server,
-    `backend` is the one that took the schema. `skipped` errors were not shrunk for want of time.
+    `backend` is the one that took the schema. `skipped` errors were not shrunk for want of time; of
+    a whole answer that is `on_bytes` there was none for more than single bytes.
     """
 
     schema: str
@@ -174,6 +183,12 @@ class Answer:
     advice: tuple[str, ...] = ()
     backend: str = ""
     skipped: int = 0
+    on_bytes: bool = False
+
+    def costs(self, effect: str, *, everyday: bool = True) -> bool:
+        """Whether an error has this effect, with everyday values or with unusual ones alone."""
+        shown = {one.is_everyday for one in self.errors if one.effect == effect}
+        return shown != set() and max(shown) == everyday
 
     @property
     def name(self) -> str:
@@ -182,13 +197,19 @@ class Answer:
         return f"{name} ({self.backend})" if self.backend else name
 
     @property
+    def is_urgent(self) -> bool:
+        """Whether it is about more than unusual values and spellings."""
+        no_value = self.status in ("refuses", "failed")
+        return no_value or any(one.is_everyday for one in self.errors)
+
+    @property
     def standing(self) -> tuple[int, int, int]:
         """What engines are ranked by: less is better.
 
         Whether values are at stake, everyday ones, or there is no answer; then how many errors.
         """
         costly = [one for one in self.errors if one.effect in kinds.COSTLY]
-        everyday = sum(one.severity != WORST_FIRST[-1] for one in costly)
+        everyday = sum(one.is_everyday for one in costly)
         levels = {"refuses": 3, "failed": 4}
         return levels.get(self.status, min(len(costly), 1 + bool(everyday))), everyday, len(costly)
 
@@ -207,6 +228,8 @@ class Answer:
             "version": self.version,
             "backend": self.backend,
             "answer": self.status,
+            "refuses": self.status == "refuses",
+            **{name: self.costs(effect) for name, effect in DOES.items()},
             "false_acceptances": [one.row() for one in self.errors if one.lets_through],
             "false_rejections": [one.row() for one in self.errors if one.forbids],
             "other_errors": [
@@ -220,11 +243,18 @@ class Answer:
 
 
 class Answers:
-    """The latest answer of each engine about each schema, in their order."""
+    """The latest answer of each engine about each schema, in their order; `tools` names some."""
 
-    def __init__(self, schemas: Sequence[str], engines: Sequence[str]) -> None:
-        self.schemas, self.engines = tuple(schemas), tuple(engines)
+    def __init__(
+        self, schemas: Sequence[str], engines: Sequence[str], tools: Mapping[str, str] | None = None
+    ) -> None:
+        self.schemas, self.engines, self.tools = tuple(schemas), tuple(engines), tools or {}
         self._known: dict[tuple[str, str], Answer] = {}
+
+    def short(self, schema: str) -> str:
+        """The name of a schema: of a tool its own, where no other has it."""
+        tool = self.tools.get(schema, schema)
+        return tool if list(self.tools.values()).count(tool) == 1 else schema
 
     def add(self, answer: Answer) -> None:
         self._known[answer.schema, answer.engine] = answer
@@ -247,6 +277,7 @@ class Answers:
             "schemas": [
                 {
                     "schema": name,
+                    "tool": self.tools.get(name, ""),
                     "ranking": [one.engine for one in self.ranked(name)],
                     "engines": {one.engine: one.row() for one in self.of(name)},
                 }

@@ -41,16 +41,16 @@ def mcp_tools(target: str, seconds: float, token_variable: str | None = None) ->
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
     mark = secrets.token_hex(8)
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         try:
             name, tools = asyncio.run(
-                _asked(target, seconds, token_variable, cast("TextIO", said), mark)
+                _asked(target, seconds, token_variable, cast("TextIO", errors), mark)
             )
         except (InputError, UsageError):
             raise
         except Exception as error:  # noqa: BLE001 - the client lets through what a server makes of it
-            said.seek(0)
-            lines = [line for line in said.read()[-2000:].splitlines() if line.strip()]
+            errors.seek(0)
+            lines = [line for line in errors.read()[-2000:].splitlines() if line.strip()]
             hint = f"it said: {one_line(lines[-1], 200)}" if lines else None
             message = f"no tools from {target}: {_reason(error, seconds)}"
             raise InputError(one_line(message), hint) from None
@@ -60,14 +60,14 @@ def mcp_tools(target: str, seconds: float, token_variable: str | None = None) ->
 
 
 async def _asked(
-    target: str, seconds: float, token_variable: str | None, said: TextIO, mark: str
+    target: str, seconds: float, token_variable: str | None, errors: TextIO, mark: str
 ) -> tuple[str, list[dict[str, Any]]]:
     """The name of a server, and its tools as it lists them."""
     from mcp.types import PaginatedRequestParams
 
     found: list[dict[str, Any]] = []
     cursor: str | None = None
-    async with asyncio.timeout(seconds), _session(target, token_variable, said, mark) as session:
+    async with asyncio.timeout(seconds), _session(target, token_variable, errors, mark) as session:
         server = await session.initialize()
         for _ in range(_MOST_PAGES):
             params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
@@ -82,7 +82,7 @@ async def _asked(
 
 @asynccontextmanager
 async def _session(
-    target: str, token_variable: str | None, said: TextIO, mark: str
+    target: str, token_variable: str | None, errors: TextIO, mark: str
 ) -> AsyncIterator[ClientSession]:
     from mcp.client.session import ClientSession
     from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -102,7 +102,7 @@ async def _session(
         return
     command, *arguments = shlex.split(target) or [""]
     about = StdioServerParameters(command=command, args=arguments, env=marked(os.environ, mark))
-    async with stdio_client(about, said) as streams, ClientSession(*streams) as session:
+    async with stdio_client(about, errors) as streams, ClientSession(*streams) as session:
         yield session
 
 

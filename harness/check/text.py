@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from harness.analysis.stored import IN_FULL
 from harness.bugs.scripts import marked, marked_parts
-from harness.check.answers import IN_WORDS, Answer, Answers, Covered, ProvenError
+from harness.check.answers import DOES, IN_WORDS, Answer, Answers, Covered, ProvenError
+from harness.execution.lanes import CaseDone
 from harness.files import write_whole
 from harness.live import LiveLine
 from harness.printable import escaped, printable
 from harness.render.page import filled, static_page
-from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit
-from harness.render.terminal import WIDTH, cut, wrapped
+from harness.render.table import FAILED, PASSED, SKIPPED, Column, Table, as_junit
+from harness.render.terminal import WIDTH, cut, print_table, wrapped
 from harness.verdict_kinds import (
     COSTLY,
     DEPARTURE,
@@ -91,7 +92,8 @@ def answer_lines(answer: Answer) -> list[str]:
         lines += wrapped(f"  {answer.skipped} not shrunk for want of time (--shrink-budget)")
     if answer.status in ("errs", "no_error_found"):
         lines += wrapped(f"  {covered_line(answer.covered)}")
-    return lines if answer.whole or answer.status == "failed" else [*lines, _ON_BYTES]
+    partly = answer.on_bytes or not answer.whole
+    return [*lines, _ON_BYTES] if partly and answer.status != "failed" else lines
 
 
 def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
@@ -149,17 +151,15 @@ def advice_lines(answers: Answers) -> list[str]:
 def advice_on(answers: Answers) -> list[str]:
     """What to do about it, as far as something is known or was tried; nothing where all is well."""
     advice: list[str] = []
-    for schema in answers.schemas:
-        about = f" with {schema}" if len(answers.schemas) > 1 else ""
-        ranked = answers.ranked(schema)
-        if len({one.standing for one in ranked}) > 1:
-            advice.append(f"the best first{about}: {', '.join(map(_standing, ranked))}")
+    ranked = answers.ranked(answers.schemas[0]) if len(answers.schemas) == 1 else []
+    if len({one.standing for one in ranked}) > 1:
+        advice.append(f"the best first: {', '.join(map(_standing, ranked))}")
     told: dict[str, list[str]] = {}
     for one in answers:
         for line in one.advice:
             told.setdefault(line, []).append(one.schema)
     many = len(answers.schemas) > 1
-    advice += [f"{line} (with {', '.join(told[line])})" if many else line for line in told]
+    advice += [f"{line} (with {some_of(told[line])})" if many else line for line in told]
     if any(error.lets_through for one in answers for error in one.errors):
         advice.append(_VALIDATE)
     return list(dict.fromkeys(advice))
@@ -178,6 +178,91 @@ def _standing(answer: Answer) -> str:
     return f"{answer.engine} ({reason})"
 
 
+_OF_MANY: Final = {
+    "loses": "cannot write a valid value of",
+    "leaks": "lets an invalid value through in",
+    "traps": "cannot finish a valid value of",
+}
+
+
+def some_of(names: Sequence[str], most: int = 8) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def sentence(engine: str, answers: Answers) -> str:
+    """What is known of an engine with many schemas: those that it refuses, loses, lets through."""
+    mine = [one for one in answers if one.engine == engine]
+    does: dict[str, list[Answer]] = {
+        "refuses": [one for one in mine if one.status == "refuses"],
+        "gives no answer about": [one for one in mine if one.status == "failed"],
+    }
+    taken = len(mine) - sum(map(len, does.values()))
+    for name, words in _OF_MANY.items():
+        does[words] = [one for one in mine if one.costs(DOES[name])]
+    what = "tools" if answers.tools.keys() >= {*answers.schemas} else "schemas"
+    all_ = f"all {len(mine)}" if taken == len(mine) else f"{taken} of {len(mine)}"
+    parts = [
+        f"{words} {len(some)}: {some_of([answers.short(one.schema) for one in some])}"
+        for words, some in does.items()
+        if some
+    ]
+    told = max((one.name for one in mine if one.version and not one.backend), default=engine)
+    if not any(does[words] for words in _OF_MANY.values()):
+        parts.append("no everyday value is lost or let through" if taken else "nothing is known")
+    rare = [
+        f"{name} {count}"
+        for name, effect in DOES.items()
+        if (count := sum(one.costs(effect, everyday=False) for one in mine))
+    ]
+    if rare:
+        parts.append(f"with unusual values alone it {', '.join(rare)}")
+    return f"{told} takes {all_} {what} and {'; '.join(parts)}"
+
+
+def _cell(answer: Answer) -> str:
+    words = {"refuses": ["refuses"], "failed": ["no answer"]}.get(answer.status, [])
+    words += [name for name, effect in DOES.items() if answer.costs(effect)]
+    words += [f"({name})" for name, one in DOES.items() if answer.costs(one, everyday=False)]
+    return ", ".join(words)
+
+
+def overview(answers: Answers) -> Table:
+    """Schema by engine, of the schemas with a finding; in brackets what unusual values show."""
+    columns = [Column("schema", "", fold=False), *map(Column, answers.engines)]
+    rows = []
+    for schema in answers.schemas:
+        cells = {one.engine: _cell(one) or None for one in answers.of(schema)}
+        if any(cells.values()):
+            rows.append({"schema": schema, **cells})
+    others = len(answers.schemas) - len(rows)
+    return Table.of("", columns, rows, f"{others} others: nothing found; (…): unusual values alone")
+
+
+def finding_lines(answers: Answers) -> Iterator[str]:
+    """Each finding once, the worst first, with the schemas under which it was met."""
+    refused: dict[str, list[str]] = {}
+    found: dict[tuple[Any, ...], list[tuple[ProvenError, Answer]]] = {}
+    for one in answers:
+        if one.status in ("refuses", "failed"):
+            refused.setdefault(headline(one), []).append(answers.short(one.schema))
+        for error in (error for error in one.errors if not error.is_spelling):
+            about = one.engine, error.is_everyday, error.about
+            found.setdefault(about, []).append((error, one))
+    for line, names in refused.items():
+        yield from wrapped(f"{line} ({some_of(names)})")
+    for pairs in sorted(found.values(), key=lambda pairs: min(one.order for one, _ in pairs)):
+        shown: dict[str, tuple[ProvenError, Answer]] = {}
+        for error, answer in sorted(pairs, key=lambda pair: (pair[0].bug is None, pair[0].order)):
+            if error.bug is not None or not shown:
+                shown.setdefault("" if error.bug is None else error.bug.id, (error, answer))
+        names = list(dict.fromkeys(answers.short(answer.schema) for _, answer in pairs))
+        for error, answer in shown.values():
+            yield from wrapped(f"{answer.name} {IN_WORDS[error.effect]} ({some_of(names)})")
+            yield from _error_lines("    such as ", error)
+
+
 class CheckOutput(LiveLine):
     """Prints what is known on standard error, and unless `quiet` whole answers on standard output.
 
@@ -186,18 +271,27 @@ class CheckOutput(LiveLine):
 
     def __init__(self, answers: Answers, *, quiet: bool) -> None:
         self._answers, self._quiet, self._began = answers, quiet, time.monotonic()
-        self._left = list(answers.schemas)
-        self._shown: set[tuple[str, str]] = set()
+        self._many, self._done = len(answers.schemas) > 1, 0
+        self._shown: set[str] = set()
+        self._begun: set[str] = set()
         total = len(answers.schemas) * len(answers.engines)
         super().__init__("check", total, "starting the engines")
+
+    def heard(self, _: CaseDone) -> None:
+        """One schema more was tried on single bytes with one engine."""
+        self._done += 1
+        if self._many and self.is_due():
+            total = len(self._answers.schemas) * len(self._answers.engines)
+            self.plain(f"{self._done} of {total} tried on single bytes")
 
     def tell(self, answer: Answer) -> None:
         """Tell of an answer that was added."""
         if answer.whole:
-            if not self._quiet:
+            if not self._quiet and not self._many:
                 self._print_whole()
-        else:
-            about = f"{answer.schema}: " if len(self._answers.schemas) > 1 else ""
+        elif not self._many or answer.is_urgent or answer.engine not in self._begun:
+            self._begun.add(answer.engine)
+            about = f"{answer.schema}: " if self._many else ""
             worst = answer.errors[0] if answer.status == "errs" else None
             example = f": {''.join(error_parts(worst, 60))}" if worst else ""
             line = printable(f"so far {about}{headline(answer)}{example}", "")
@@ -206,27 +300,32 @@ class CheckOutput(LiveLine):
         self.update(done, "so far single bytes; the whole vocabulary takes longer")
 
     def end(self) -> None:
-        """Print what was not printed: all that is known, whole or not; then what to do about it."""
-        for schema in self._left:
+        """Print what was not printed: all that is known, whole or not; then what to do about it.
+
+        Of many schemas a sentence for each engine, what each does with which, and the findings.
+        """
+        if self._many:
+            told = (wrapped(sentence(one, self._answers)) for one in self._answers.engines)
+            self.write("".join(f"{line}\n" for lines in told for line in lines))
+            if (table := overview(self._answers)).rows:
+                print_table(table)
+            self.write("".join(f"{line}\n" for line in finding_lines(self._answers)))
+        else:
+            schema = self._answers.schemas[0]
             self._print_block(schema, self._answers.of(schema))
         if advice := advice_lines(self._answers):
             self.write("".join(f"{line}\n" for line in ("What to do:", *advice)))
 
     def _print_whole(self) -> None:
-        """Print the whole answers about the next schemas: those about one stand together."""
-        while self._left:
-            whole = [one for one in self._answers.of(self._left[0]) if one.whole]
-            self._print_block(self._left[0], whole)
-            if len(whole) < len(self._answers.engines):
-                return
-            self._left.pop(0)
+        """Print the whole answers about the schema."""
+        schema = self._answers.schemas[0]
+        self._print_block(schema, [one for one in self._answers.of(schema) if one.whole])
 
     def _print_block(self, schema: str, answers: list[Answer]) -> None:
-        new = [one for one in answers if (schema, one.engine) not in self._shown]
-        is_begun = any(schema == name for name, _ in self._shown)
-        lines = [schema] if new and not is_begun else []
+        new = [one for one in answers if one.engine not in self._shown]
+        lines = [schema] if new and not self._shown else []
         for one in new:
-            self._shown.add((schema, one.engine))
+            self._shown.add(one.engine)
             lines += answer_lines(one)
         self.write("".join(f"{line}\n" for line in lines))
 

@@ -12,6 +12,7 @@ import queue
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -30,7 +31,7 @@ from harness.engines.panel import Panel
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import Executor, lane_here, run_with
-from harness.execution.lanes import Lane, LaneSettings, default_lanes
+from harness.execution.lanes import CaseDone, Lane, LaneSettings, default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
 from harness.inputs.schema_inputs import read_instance
@@ -51,8 +52,14 @@ AT_ONCE = 3
 _Lost = tuple[MaskcourtError, list[Answer]]
 """Why an engine gave no answer at all, and that as its answers."""
 
-_ON_BYTES: Mapping[str, Any] = {"cap": 40, "generated": 64, "samples": 64}
+_ON_BYTES: Mapping[str, Any] = {"cap": 40, "generated": 192, "samples": 32}
 """Rules for bytes, where a text costs next to nothing."""
+
+_FIRST = 2
+"""So many of many schemas are tried before the others, for a first answer."""
+
+_ALIKE = 2
+"""Errors that look alike and are shrunk, where there are many schemas."""
 
 _PATIENCE = 2.0
 """Seconds in which an engine's thread is to end by itself."""
@@ -62,7 +69,10 @@ _LOOK = 0.1
 
 
 class SchemaCheck:
-    """A check while it is at work; its runs go to a directory, made where it is not there."""
+    """A check while it is at work; its runs go to a directory, made where it is not there.
+
+    `heard` is told of each schema that was tried on single bytes, before there is an answer.
+    """
 
     def __init__(
         self,
@@ -70,19 +80,25 @@ class SchemaCheck:
         schemas: Sequence[NamedSchema],
         directory: Path,
         catalogue: Catalogue,
+        heard: Callable[[CaseDone], None] = lambda _: None,
     ) -> None:
         self._request, self._directory, self._catalogue = request, directory, catalogue
-        self._cases = "".join(_lines(schemas, request))
         self._specs = request.specs
         self._schemas = {one.name: one.text for one in schemas}
-        self._told: queue.SimpleQueue[Answer | _Lost | None] = queue.SimpleQueue()
+        first = {one.text: one.name for one in reversed(schemas)}
+        self._alike: dict[str, list[str]] = {name: [] for name in first.values()}
+        for one in schemas:  # one that occurs twice is asked about once
+            self._alike[first[one.text]].append(one.name)
+        self._heard = heard
+        self._told: queue.SimpleQueue[Answer | _Lost | CaseDone | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
         self._threads: set[int] = set()
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
-        (self._directory / CASES).write_text(self._cases, "utf-8")
+        cases = "".join(_lines({one: self._schemas[one] for one in self._alike}, self._request))
+        (self._directory / CASES).write_text(cases, "utf-8")
         self._vocabulary = open_vocabulary(self._request.vocabulary)
         self._works = [self._pool.submit(self._work, spec) for spec in self._specs]
         return self
@@ -113,6 +129,8 @@ class SchemaCheck:
             match told:
                 case None:
                     working -= 1
+                case CaseDone():
+                    self._heard(told)
                 case Answer():
                     is_any = True
                     waiting.append(told)
@@ -139,8 +157,9 @@ class SchemaCheck:
 
         try:
             for answer in self._answered(spec):
-                answered.add(answer.schema if answer.whole else "")
-                self._told.put(answer)
+                for name in self._alike[answer.schema]:
+                    answered.add(name if answer.whole else "")
+                    self._told.put(replace(answer, schema=name))
         except KeyboardInterrupt:
             pass
         except MaskcourtError as error:
@@ -160,7 +179,9 @@ class SchemaCheck:
             stack.callback(judge.close)
             panels: list[Panel] = []
 
-            def ran(spelled: str) -> RunDirectory:
+            def ran(
+                spelled: str, stops: Callable[[], bool] = lambda: False, limit: int | None = None
+            ) -> RunDirectory:
                 def opened(settings: LaneSettings) -> Lane:
                     if not panels:
                         words, path = self._vocabulary.words, settings.vocabulary_path
@@ -169,55 +190,74 @@ class SchemaCheck:
                     vocabulary = self._vocabulary if spelled != BYTES else open_vocabulary(BYTES)
                     return Lane(settings, (vocabulary, judge, panels[0]), self._heed)
 
-                return self._run(spec, spelled, lane_here(opened))
+                return self._run(spec, spelled, lane_here(opened, stops), limit)
 
             if self._request.vocabulary != BYTES:
-                known = read_answers(ran(BYTES), self._catalogue)
-                yield from known.values()
-            run = ran(self._request.vocabulary)
+                for limit in [None] if len(self._alike) <= 2 * _FIRST else [_FIRST, None]:
+                    told = known
+                    known = read_answers(ran(BYTES, limit=limit), self._catalogue)
+                    yield from (one for name, one in known.items() if name not in told)
+            ends = time.monotonic() + self._request.whole_seconds
+            run = ran(self._request.vocabulary, lambda: bool(known) and time.monotonic() >= ends)
             (spec,) = engines_of(run)
             panel = panels[0] if panels else None
             trial = Trial(spec, judge, self._catalogue, panel=panel)
             stack.callback(trial.close)
-            cases = _SmallestCases(trial, self._catalogue)
+            answers = {name: replace(one, whole=True, on_bytes=True) for name, one in known.items()}
             for name, answer in read_answers(run, self._catalogue).items():
-                whole, schema = answer, self._schemas[name]
-                if name in known:
-                    whole = known[name].joined(answer)
-                errors, skipped = cases.of(whole.errors, schema, self._stopper())
-                whole = replace(whole, errors=errors, skipped=skipped, whole=True)
-                advice = tuple(remedies(spec, trial, whole, schema, self._stopper()))
-                yield replace(whole, advice=advice)
+                joined = known[name].joined(answer) if name in known else answer
+                answers[name] = replace(joined, whole=True)
+            yield from self._explained(spec, trial, list(answers.values()))
 
-    def _stopper(self) -> Callable[[], bool]:
-        """What tells that nothing more is to be begun about a schema."""
-        ends = time.monotonic() + self._request.seconds
+    def _explained(
+        self, spec: EngineSpec, trial: Trial, answers: Sequence[Answer]
+    ) -> Iterator[Answer]:
+        """Answers with smallest cases and advice: of many, where values are at stake, at first."""
+        many = len(answers)
+        stops = self._stopper(1 + (many - 1) / 100)
+        cases = _SmallestCases(trial, self._catalogue, _ALIKE if many > 1 else None)
+        for one in sorted(answers, key=lambda one: one.standing[0] in (0, 4)):
+            schema = self._schemas[one.schema]
+            errors, skipped = cases.of(one.errors, schema, stops)
+            whole = replace(one, errors=errors, skipped=skipped)
+            if many == 1 or whole.status == "refuses" or any(error.bug for error in errors):
+                whole = replace(whole, advice=tuple(remedies(spec, trial, whole, schema, stops)))
+            yield whole
+
+    def _stopper(self, times: float) -> Callable[[], bool]:
+        """What tells that nothing more is to be shrunk or tried."""
+        ends = time.monotonic() + self._request.seconds * times
         return lambda: self._stop.is_set() or time.monotonic() > ends
 
     def _heed(self) -> None:
         if self._stop.is_set():
             raise KeyboardInterrupt
 
-    def _run(self, spec: EngineSpec, vocabulary: str, executor: Executor) -> RunDirectory:
+    def _run(
+        self, spec: EngineSpec, vocabulary: str, executor: Executor, limit: int | None
+    ) -> RunDirectory:
         request = self._request
         name = "".join(one if one.isalnum() or one in ".@" else "-" for one in spec.name)
         asked = BenchRequest(
             engines=[spec.name],
             cases=str(self._directory / CASES),
-            out=self._directory / f"{name}-{vocabulary.rpartition('/')[2]}",
+            out=self._directory / f"{name}-{vocabulary.rpartition('/')[2]}{'-first' * bool(limit)}",
+            limit=limit,
             vocabulary=vocabulary,
             rules=replace(request.rules, **(_ON_BYTES if vocabulary == BYTES else {})),
             limits=request.limits,
         )
-        run = run_with(executor, asked, progress=_Quiet)
+        heard = self._told.put if vocabulary == BYTES and limit is None else lambda _: None
+        run = run_with(executor, asked, progress=lambda total: _Quiet(total, heard))
         return RunDirectory(run.path, run.manifest, trusted=True)
 
 
 class _SmallestCases:
-    """Shrinks errors of one engine until that `stops`; then a case stays as it is."""
+    """Shrinks errors of one engine, `alike` ones only so often; until that `stops`."""
 
-    def __init__(self, trial: Trial, catalogue: Catalogue) -> None:
-        self._trial, self._catalogue = trial, catalogue
+    def __init__(self, trial: Trial, catalogue: Catalogue, alike: int | None) -> None:
+        self._trial, self._catalogue, self._most = trial, catalogue, alike
+        self._alike: Counter[tuple[str, ...]] = Counter()
         self._shrinkers: dict[RunDirectory, Shrinker] = {}
 
     def of(
@@ -234,15 +274,17 @@ class _SmallestCases:
         shrunk: dict[str, ProvenError] = {}
         rest: list[ProvenError] = []
         for one in dict.fromkeys([*reversed(first.values()), *ordered]):
-            late = not one.is_spelling and stops()
+            known = self._most is not None and self._alike[one.about] >= self._most
+            late = not one.is_spelling and not known and stops()
             skipped += late
-            error = one if one.is_spelling or late else self._shrunk(one, schema, stops)
+            error = one if one.is_spelling or known or late else self._shrunk(one, schema, stops)
+            self._alike[one.about] += error.bug is not None
             if error.bug is None:
                 rest.append(error)
             else:
                 shrunk.setdefault(error.bug.id, error)
-        known = {one.about for one in shrunk.values()}
-        alone = {one.about: one for one in reversed(rest) if one.about not in known}
+        about = {one.about for one in shrunk.values()}
+        alone = {one.about: one for one in reversed(rest) if one.about not in about}
         every = (*shrunk.values(), *alone.values())
         return tuple(sorted(every, key=lambda one: one.order)), skipped
 
@@ -259,7 +301,14 @@ class _SmallestCases:
 
 
 class _Quiet(RunProgress):
-    """Tells nothing: the answers say it."""
+    """Prints nothing: the answers say it; of stored cases it is `heard`."""
+
+    def __init__(self, total: int, heard: Callable[[CaseDone], None]) -> None:
+        super().__init__(total)
+        self._heard = heard
+
+    def case_stored(self, case: CaseDone) -> None:
+        self._heard(case)
 
     def __enter__(self) -> Self:
         return self
@@ -273,14 +322,14 @@ class _Quiet(RunProgress):
     def update(self, done: int, note: str | None = None, total: int | None = None) -> None: ...
 
 
-def _lines(schemas: Sequence[NamedSchema], request: CheckRequest) -> Iterator[str]:
+def _lines(schemas: Mapping[str, str], request: CheckRequest) -> Iterator[str]:
     """The cases as lines of JSON, each schema as its author spelled it but for ends of lines."""
     files = {"valid": request.valid, "invalid": request.invalid}
     texts = {
         label: [{"text": read_instance(file, is_json=label == "valid").decode()} for file in given]
         for label, given in files.items()
     }
-    for one in schemas:
-        schema = one.text.replace("\n", " ").replace("\r", " ")
-        head = json.dumps({"id": one.name, **texts}, ensure_ascii=False)
+    for name, text in schemas.items():
+        schema = text.replace("\n", " ").replace("\r", " ")
+        head = json.dumps({"id": name, **texts}, ensure_ascii=False)
         yield f'{head[:-1]}, "schema": {schema}}}\n'

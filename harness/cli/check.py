@@ -81,13 +81,15 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     from harness.workers.temporary_directories import temporary_directory
 
     named = usable_schemas(schemas, request)
-    answers = Answers([one.name for one in named], [one.name for one in request.specs])
+    tools = {one.name: one.tool for one in named if one.tool}
+    answers = Answers([one.name for one in named], [one.name for one in request.specs], tools)
     output = CheckOutput(answers, quiet=json.as_json)
     interrupted = False
     kept = temporary_directory() if result.out is None else nullcontext(result.out)
     with kept as directory:
         try:
-            with output, SchemaCheck(request, named, directory, load_catalogue()) as work:
+            asked = request, named, directory, load_catalogue(), output.heard
+            with output, SchemaCheck(*asked) as work:
                 for answer in work.answers():
                     answers.add(answer)
                     output.tell(answer)

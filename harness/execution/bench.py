@@ -67,13 +67,15 @@ def local_lanes(
     return execute
 
 
-def lane_here(opened: Callable[[LaneSettings], Lane]) -> Executor:
-    """One lane in this thread, which is left open for what comes next."""
+def lane_here(
+    opened: Callable[[LaneSettings], Lane], stops: Callable[[], bool] = lambda: False
+) -> Executor:
+    """One lane in this thread, left open for what comes next; it takes cases until it `stops`."""
 
     def execute(settings: LaneSettings, _: int, begin: Begin, telling: RunProgress) -> None:
         lane = opened(settings)
         run, jobs = begin(lane.open())
-        lane.serve(run, lambda: next(jobs, None), telling.case_stored)
+        lane.serve(run, lambda: None if stops() else next(jobs, None), telling.case_stored)
 
     return execute
 

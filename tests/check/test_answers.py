@@ -1,6 +1,5 @@
 """What is said of answers: on a terminal, on a page, as JSON."""
 
-import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -115,6 +114,7 @@ def test_what_there_was_no_time_for_is_said_and_the_backend_that_took_the_schema
 def test_what_single_bytes_say_is_said_to_be_no_more():
     assert "single bytes" in answer_lines(errs(whole=False))[-1]
     assert "single bytes" not in answer_lines(errs())[-1]
+    assert "single bytes" in answer_lines(clean(on_bytes=True))[-1]
 
 
 def test_no_line_is_wider_than_a_terminal_and_none_obeys_a_text():
@@ -195,9 +195,11 @@ def test_as_json():
     assert schema["schema"] == "s.json"
     row = schema["engines"]["a"]
     assert list(row) == [
-        *("version", "backend", "answer", "false_acceptances", "false_rejections", "other_errors"),
+        *("version", "backend", "answer", "refuses", "loses", "leaks", "traps"),
+        *("false_acceptances", "false_rejections", "other_errors"),
         *("why", "advice", "skipped", "covered"),
     ]
+    assert (row["loses"], row["leaks"], row["traps"]) == (True, False, False)  # a rare one leaks
     (leak,), (loss,) = row["false_acceptances"], row["false_rejections"]
     about = {"effect": "invalid_value", "kind": "false_acceptance", "text": '{"a": "x"}'}
     assert leak == {**about, "keyword": "type", "severity": "rare", "class": "bug"}
@@ -208,18 +210,48 @@ def test_as_json():
     assert schema["engines"]["b"]["covered"] == covered
 
 
-def test_answers_about_one_schema_stand_together(capsys):
-    found = Answers(("s.json", "t.json"), ("a", "b"))
+def test_of_many_tools_a_sentence_for_each_engine_leads(capsys):
+    """Then a table of the tools with a finding, then each finding with all tools that show it."""
+    names = [f"time/{one}" for one in ("now", "zone", "convert")]
+    found = Answers(names, ("a", "b"), {one: one.partition("/")[2] for one in names})
+    known = errs("a", FORBIDDEN, schema=names[0], advice=("a: set x",))
+    told = [
+        *(known, errs("a", replace(FORBIDDEN, bug=None), schema=names[1])),
+        *(clean("a", schema=names[2]), clean("b", schema=names[0])),
+        *(answer("b", schema=names[1], status="refuses", message="No."),),
+        *(errs("b", ALLOWED, schema=names[2]),),
+    ]
     output = CheckOutput(found, quiet=False)
-    for one in (clean("a", schema="t.json"), clean("b"), clean("b", schema="t.json"), clean("a")):
+    for one in told:
         found.add(one)
         output.tell(one)
+    assert capsys.readouterr().out == ""
     output.end()
-    heads = re.findall(
-        r"^(?:\w.*: no error found|\w\.json)$", capsys.readouterr().out, re.MULTILINE
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "a 1.2 takes all 3 tools and cannot write a valid value of 2: now, zone\n"
+        "b 1.2 takes 2 of 3 tools and refuses 1: zone; no everyday value is lost or let\n"
+        "    through; with unusual values alone it leaks 1\n"
     )
-    assert heads == ["s.json", *("b 1.2: no error found", "a 1.2: no error found"),
-                     "t.json", *("a 1.2: no error found", "b 1.2: no error found")]  # fmt: skip
+    rows = [line.split() for line in said.splitlines() if line.lstrip().startswith("time/")]
+    assert rows == [
+        *(["time/now", "loses", "-"], ["time/zone", "loses", "refuses"]),
+        *(["time/convert", "-", "(leaks)"],),
+    ]
+    assert "b 1.2 refuses it: No. (zone)" in said
+    loss, leak = said.index("a 1.2 cannot write a valid value (now, zone)"), said.index("(convert)")
+    assert loss < said.index("smallest case") < leak < said.index("a: set x (with time/now)")
+    assert found.row()["schemas"][0]["tool"] == "now"
+
+
+def test_so_far_the_first_of_each_engine_is_told_and_what_costs_values(capsys):
+    found = Answers(("s", "t", "u"), ("a",))
+    output = CheckOutput(found, quiet=True)
+    for one in (clean("a", schema="s"), clean("a", schema="t"), errs("a", FORBIDDEN, schema="u")):
+        output.tell(replace(one, whole=False))
+    first, second = capsys.readouterr().err.splitlines()
+    assert "so far s: a 1.2: no error found" in first
+    assert "so far u: a 1.2 cannot write a valid value" in second
 
 
 def test_interrupted_what_is_known_is_printed_and_what_is_not_is_said(capsys):

@@ -99,6 +99,27 @@ class TestAnswers:
 
 
 @pytest.mark.processes
+@pytest.mark.engines
+def test_of_tools_each_schema_is_asked_once_and_what_is_slow_has_a_budget(tmp_path):
+    """Without time for the whole vocabulary, single bytes answer; equal schemas share an answer."""
+    leaky = {"type": "number", "minimum": 1, "maximum": 4}
+    tools = [{"name": f"t{number}", "inputSchema": leaky} for number in range(2)]
+    tools += [{"name": f"u{number}", "inputSchema": {"maximum": number}} for number in range(4)]
+    (tmp_path / "s.json").write_text(json.dumps({"tools": tools}))
+    options = ("-e", "outlines", "--whole-budget", 0, "--shrink-budget", 0, "--out", tmp_path / "o")
+    done = maskcourt("check", tmp_path / "s.json", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["schemas"]
+    assert [one["tool"] for one in found] == [one["name"] for one in tools]
+    first, second = (one["engines"]["outlines"] for one in found[:2])
+    assert first == second
+    assert first["leaks"]
+    assert min(one["engines"]["outlines"]["covered"]["valid_texts"] for one in found) > 0
+    assert len(open_run(tmp_path / "o" / "outlines-bytes").table("cases")) == 5
+    assert len(open_run(tmp_path / "o" / "outlines-qwen2.5").table("cases")) == 0
+
+
+@pytest.mark.processes
 def test_interrupted_it_prints_what_is_known_and_leaves_nothing(tmp_path):
     """One engine has answered, the other waits at its gate."""
     schema, log = tmp_path / "s.json", tmp_path / "log"
