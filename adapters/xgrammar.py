@@ -10,6 +10,7 @@ observed with 0.1.32 and 0.2.8. Observed in 0.1.10: a refused token may move the
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +84,6 @@ class XGrammarEngine:
     }
     DISTRIBUTION = "xgrammar"
     TESTED = "0.2.8"
-    UNUSED = ("transformers",)
     SCRIPT = f"""{_SCRIPT}\
         if not (shown and taken):
             return count
@@ -96,6 +96,12 @@ class XGrammarEngine:
             break
     return None
 """
+
+    @classmethod
+    def unused(cls) -> Sequence[str]:
+        """Modules that the library imports, of which nothing is used here."""
+        early = importlib.metadata.version(cls.DISTRIBUTION).startswith("0.1.")
+        return ("transformers",) if early else ("transformers", "torch")
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import xgrammar
@@ -264,14 +270,12 @@ def _calls_of(native: Any, batch: Any) -> LibraryCalls:
             rows[row] = 0xFFFFFFFF  # "if False, the bitmask is already all-true"
 
     def draft_tree(draft: Sequence[int], parents: Sequence[int], rows: Masks) -> None:
-        import torch
-
         # the first node stands for the token before, accepted already
         child, sibling = [-1] * len(rows), [-1] * len(rows)
         for node in range(len(draft), 0, -1):
             sibling[node], child[parents[node - 1] + 1] = child[parents[node - 1] + 1], node
-        nodes = map(torch.tensor, (child, sibling, [0, *draft]))
-        native.traverse_draft_tree(*nodes, torch.from_numpy(rows.view(np.int32)))
+        nodes = (np.array(one, dtype=np.int64) for one in (child, sibling, [0, *draft]))
+        native.traverse_draft_tree(*nodes, rows.view(np.int32))
 
     def fill_rows(several: Sequence[LibraryCalls], which: Sequence[int], rows: Masks) -> None:
         natives = [one.native for one in several]

@@ -68,7 +68,7 @@ class EngineService:
             vars(self).pop(cached, None)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         kind = load(asked.engine)
-        with without(getattr(kind, "UNUSED", ())):
+        with without(getattr(kind, "unused", tuple)()):
             self.engine = opened(kind, self.vocabulary, asked.options)
         info = self.engine.info
         return requests.Opened(

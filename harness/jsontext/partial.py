@@ -206,6 +206,16 @@ def _after(cursor: Cursor, piece: bytes) -> Cursor | None:
 
 
 _raw = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@lru_cache(1 << 12)  # a value is written in many ways
+def _inside(text: str, ascii_: bool) -> bytes:
+    if not ascii_:
+        with suppress(UnicodeEncodeError):
+            return _raw(text)[1:-1].encode()
+    return json.dumps(text)[1:-1].encode()
+
+
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 
 
@@ -229,10 +239,10 @@ class Layout(NamedTuple):
 
     def dump(self, value: Any, depth: int) -> bytes:
         """The text of `value` inside `depth` containers."""
-        if isinstance(value, Spelled):
-            return value.text.encode()
         if isinstance(value, str):
             return b'"' + self.inside(value) + b'"'
+        if isinstance(value, Spelled):
+            return value.text.encode()
         if isinstance(value, dict):
             members = [self.member(key, inner, depth + 1) for key, inner in value.items()]
             return self._wrapped(b"{", members, b"}", depth)
@@ -247,10 +257,7 @@ class Layout(NamedTuple):
 
     def inside(self, text: str) -> bytes:
         """What stands between the quotes of a string; a lone surrogate is escaped."""
-        if not self.ascii:
-            with suppress(UnicodeEncodeError):
-                return _raw(text)[1:-1].encode()
-        return json.dumps(text)[1:-1].encode()
+        return _inside(text, self.ascii)
 
     def _wrapped(self, left: bytes, parts: list[bytes], right: bytes, depth: int) -> bytes:
         if not parts:

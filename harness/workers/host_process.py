@@ -45,9 +45,23 @@ class _Unused(types.ModuleType):
     """A module of which nothing is used: whatever is taken from it is an empty class."""
 
     def __getattr__(self, name: str) -> type:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {})
+        return _empty(name)
+
+
+class _Empty(type):
+    """Of a class that can be made of anything, and has whatever classes are taken from it."""
+
+    def __getattr__(cls, name: str) -> type:
+        return _empty(name)
+
+    def __call__(cls, *_args: object, **_kwargs: object) -> Any:
+        return super().__call__()
+
+
+def _empty(name: str) -> type:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _Empty(name, (), {})
 
 
 @contextlib.contextmanager
