@@ -8,6 +8,7 @@ that takes minutes holds up nothing but itself.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import time
 import traceback
@@ -228,6 +229,7 @@ def attend(connection: Connection, opened: Callable[[], Lane]) -> None:
     try:
         lane = opened()
         connection.send(lane.open())
+        gc.freeze()  # the vocabulary need not be looked through again and again
         lane.serve(RunDirectory.as_seen(*connection.recv()), take, connection.send)
         connection.send("left")
     except MaskcourtError as error:

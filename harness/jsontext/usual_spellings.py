@@ -104,19 +104,22 @@ def usual_spellings(
         _LAYOUTS,
         orders,
     ]
+    seen = set[tuple[_Form, Layout]]()
     for way in chain(first, _choices(*map(len, forms))):
         numbers, ascii_, layout, order = (
             form[at if at < len(form) else 0] for form, at in zip(forms, way, strict=True)
         )
-        document = _form(text, numbers, order)
-        found.setdefault(_spelled(text, written, layout._replace(ascii=ascii_), document), way)
+        written_as = _form(text, numbers, order), layout._replace(ascii=ascii_)
+        if written_as not in seen:
+            seen.add(written_as)
+            found.setdefault(_spelled(text, written, *written_as), way)
         if len(found) == most:
             break
     return found
 
 
 @lru_cache(1 << 10)
-def _spelled(text: bytes, written: int, layout: Layout, document: _Form) -> bytes:
+def _spelled(text: bytes, written: int, document: _Form, layout: Layout) -> bytes:
     """The text of a document that begins with the first bytes of `text`."""
     cursor, stripped = after(text[:written]), len(text[:written].rstrip(_BLANK))
     assert cursor is not None, "a prefix of JSON goes on"
