@@ -64,8 +64,14 @@ class Cost:
     engines: int
 
     def of(self, *sorts: str) -> float:
-        """The seconds of some sorts, of all kinds."""
-        return sum(one.seconds[sort] for one in self.kinds for sort in sorts)
+        """The seconds of some sorts, of all kinds.
+
+        A host that is ended amid a call is not seen in it: that is a compilation that took too
+        long.
+        """
+        unseen = self.processor - sum(one.total for one in self.kinds)
+        seen = sum(one.seconds[sort] for one in self.kinds for sort in sorts)
+        return seen + (max(unseen, 0.0) if "compile" in sorts else 0.0)
 
     @property
     def overhead(self) -> float:

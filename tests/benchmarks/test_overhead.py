@@ -23,10 +23,10 @@ def test_processes_of_a_kind_are_added_up_and_hosts_are_told_apart_by_their_adap
     write(tmp_path, "lane-3-1", {"rest": 4})
     lane, host = spent(tmp_path)
     assert (host.kind, host.processes, host.total, host.peak) == ("xgrammar", 2, 6, 7 << 20)
-    cost = Cost([host, lane], processor=12, schemas=5, engines=2)
-    assert cost.overhead == 12 / 5
+    cost = Cost([host, lane], processor=10, schemas=4, engines=2)
+    assert cost.overhead == 10 / 5
     assert cost.each == 1
-    assert "overhead 2.40" in str(table("some", cost).caption)
+    assert "overhead 2.00" in str(table("some", cost).caption)
 
 
 def test_time_is_sorted_by_what_the_stack_shows():
