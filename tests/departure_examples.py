@@ -108,8 +108,8 @@ NOT_COUNTED = LENIENT + (
 )
 
 
-def lost(before, token, schema=None):
-    return rejected(before, token, schema, effect="lost_value")
+def lost(before, token, schema=None, **more):
+    return rejected(before, token, schema, effect="lost_value", **more)
 
 
 def trapped(before, token, schema=None, **more):
@@ -151,6 +151,21 @@ CLOSED_MISSES = [
     rejected('["x', b'",', {"items": {"properties": {"a": {}}}}, at=1),
     rejected('{"b": {"a": "x', b'"},', {"properties": {"b": {"properties": {"a": {}}}}}, at=1),
 ]
+ORDERED = [
+    trapped('{"b": 1', b",", A_B, rest='"a": 1}'),
+    trapped('{"b": 1, "', b"a", A_B, rest='": 1}'),
+    trapped('{"', b"b", A_B, rest='": 1, "a": 1}'),
+]
+ORDERED_MISSES = [
+    trapped('{"a": 1, "', b"b", A_B, rest='": 1}'),
+    trapped('{"b": 1, "', b"a", A_B, rest='": 1}', effect="lost_value"),
+]
+BEGUN = [
+    lost('{"b": 1, "', b"a", A_B, rest='c": 1}'),
+    lost('{"', b"ab", A_B, at=1, rest='": 1}'),
+    lost('{"', b"\\u0061", A_B, rest='x": 1}'),
+]
+BEGUN_MISSES = [lost('{"b": 1, "', b"a", A_B, rest='": 1}'), lost('{"b": 1, "', b"a", A_B, rest="")]
 LEAST = {"properties": {"a": {}, "b": {"minimum": 0}}}
 COMMAS = [lost('{"b": 1', b",", LEAST), lost('{"a": 1, "b": 1', b",", {"anyOf": [A_B, True]})]
 LEAP = [
@@ -187,10 +202,13 @@ EXAMPLES = {
         {},
     ),
     "xgrammar-strict-mode": Examples(
-        [*CLOSED, *EXTRA_EARLY, *COMMAS],
-        CLOSED_MISSES,
+        [*CLOSED, *EXTRA_EARLY, *COMMAS, *BEGUN],
+        [*CLOSED_MISSES, *BEGUN_MISSES],
         {**XGRAMMAR, "config": "shipped"},
         {**XGRAMMAR, "config": "shipped", "strict_mode": "false"},
+    ),
+    "xgrammar-property-order": Examples(
+        ORDERED, ORDERED_MISSES, XGRAMMAR, {**XGRAMMAR, "any_order": "true"}
     ),
     "xgrammar-any-order": Examples(
         [
@@ -284,6 +302,7 @@ EXAMPLES = {
         ],
         XGRAMMAR,
     ),
+    "llguidance-property-order": Examples(ORDERED, ORDERED_MISSES, LLGUIDANCE),
     "llguidance-solidus-escape": Examples(
         [trapped('"\\', b"/"), trapped('"', b"\\/", at=1)],
         [trapped('"\\', b"b"), trapped('"', b"\\/"), rejected('"\\', b"/")],
@@ -347,9 +366,10 @@ EXAMPLES = {
         [rejected('"', "é".encode()), rejected('"', b"\xc2")],
         OUTLINES,
     ),
+    "outlines-property-order": Examples(ORDERED, ORDERED_MISSES, OUTLINES),
     "outlines-closed-objects": Examples(
-        [*CLOSED, *EXTRA_EARLY, *COMMAS],
-        [*CLOSED_MISSES, *(lost('{"b": 1', one, LEAST) for one in (b".", b"}"))],
+        [*CLOSED, *EXTRA_EARLY, *COMMAS, *BEGUN],
+        [*[*CLOSED_MISSES, *BEGUN_MISSES], *(lost('{"b": 1', one, LEAST) for one in (b".", b"}"))],
         OUTLINES,
     ),
     "outlines-recursion-depth": Examples(
@@ -371,7 +391,10 @@ EXAMPLES = {
         OUTLINES,
     ),
     "outlines-leap-years": Examples(LEAP, LEAP_MISSES, OUTLINES, version="0.2.15"),
-    "llama-cpp-closed-objects": Examples([*CLOSED, *EXTRA_EARLY, *COMMAS], CLOSED_MISSES, LLAMA),
+    "llama-cpp-closed-objects": Examples(
+        [*CLOSED, *EXTRA_EARLY, *COMMAS, *BEGUN], [*CLOSED_MISSES, *BEGUN_MISSES], LLAMA
+    ),
+    "llama-cpp-property-order": Examples(ORDERED, ORDERED_MISSES, LLAMA),
     "llama-cpp-limited-digits": Examples(
         [rejected("[123456789012345", b"67"), rejected("0.1234567890123456", b"7")],
         [rejected("[12345678901234", b"5"), rejected("[123456789012345", b".")],
@@ -416,6 +439,7 @@ EXAMPLES = {
         ],
         LLAMA,
     ),
+    "glrmask-property-order": Examples(ORDERED, ORDERED_MISSES, GLRMASK),
     "glrmask-length-beside-costly-pattern": Examples(
         [accepted("maxLength", {"pattern": "a", "maxLength": 500})],
         [
@@ -453,6 +477,7 @@ EXAMPLES = {
     "formatron-closed-objects": Examples(
         [*CLOSED, *EXTRA_EARLY, CLOSED_MISSES[0]], CLOSED_MISSES[1:], {"config": "spec"}
     ),
+    "formatron-property-order": Examples(ORDERED, ORDERED_MISSES, {"config": "spec"}),
     "formatron-all-of": Examples(
         [accepted("allOf", ALL_OF), accepted("minLength", ALL_OF, pointer="/$defs/d/minLength")],
         [accepted("minLength", {"minLength": 2})],

@@ -60,8 +60,8 @@ class Symptom:
 
     `at` is the byte of the text that is refused, or with which it became invalid; -1 where that is
     not known. `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort
-    of byte that is refused and where, or the sort of violation; `detail` the value of a format, or
-    whether a key is declared.
+    of byte that is refused and where, or the sort of violation; `detail` the value of a format, how
+    a pattern is anchored, or whether a key is declared.
     """
 
     at: int
@@ -317,9 +317,13 @@ def _may_be(kind: str, ruling: Ruling | None) -> bool:
 
 
 def _detail(case: ErrorCase, at: int, keyword: str, place: str) -> str:
-    """The format that is broken or in force; else whether a key that is refused is declared."""
-    if keyword == "format":
-        return str(follow(case.parsed, steps(place)))
+    """The format that is broken or in force, or how a pattern is anchored.
+
+    Else whether a key that is refused is declared.
+    """
+    if keyword in ("format", "pattern"):
+        value = str(follow(case.parsed, steps(place)))
+        return value if keyword == "format" else f"{value[:1] == '^'} {value[-1:] == '$'}"
     where = fault(case.text, at)[0] if at >= 0 and case.kind not in ACCEPTANCES else ""
     if where not in _AT_KEYS:
         return ""

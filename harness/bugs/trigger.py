@@ -13,7 +13,7 @@ from typing import Final
 from harness.bugs import schema_edits
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.passes import is_json
-from harness.bugs.text_edits import plain_at, sort_of
+from harness.bugs.text_edits import LETTER, plain_at, sort_of
 from harness.bugs.trial import Symptom, Trial
 from harness.verdict_kinds import ACCEPTANCES, WRONG_BITS
 
@@ -26,7 +26,8 @@ _CLOSE: Final = frozenset(
 class Trigger:
     """Keywords without which an error vanishes, and what is plain and does so in its place.
 
-    It is `loose` where whatever stands there shows the error: then it is not about what does.
+    It is `loose` where whatever stands there shows the error, in a string a letter: then it is not
+    about what does.
     """
 
     keywords: tuple[str, ...] = ()
@@ -80,14 +81,26 @@ def trigger(
             if shown is not None and is_same(other, shown):
                 case, symptom = other, shown  # not for want of a type
                 break
+    plain, loose = _undone(trial, case, symptom.at) if goes_on() else (b"", False)
+    return case, symptom, Trigger(tuple(needed), plain, loose)
+
+
+def _undone(trial: Trial, case: ErrorCase, at: int) -> tuple[bytes, bool]:
+    """What is plain and undoes the error at a byte; and whether what stands there does not matter.
+
+    That is so in a string where a letter is refused as well, whatever else undoes the error.
+    """
     loose = False
-    for plain, other in _variants(case, symptom.at) if goes_on() else ():
+    for plain, other in _variants(case, at):
         shown = trial.reproduce(other)
-        further = shown is not None and _is_plain_further_on(other.text, symptom.at, shown.at)
-        if not further and _is_mended(trial, other, shown, symptom.at):
-            return case, symptom, Trigger(tuple(needed), plain)
-        loose |= further or (shown is not None and shown.at == symptom.at)
-    return case, symptom, Trigger(tuple(needed), loose=loose)
+        further = shown is not None and _is_plain_further_on(other.text, at, shown.at)
+        same = further or (shown is not None and shown.at == at)
+        if plain == LETTER and same:
+            return b"", True
+        if not further and _is_mended(trial, other, shown, at):
+            return plain, False
+        loose |= same
+    return b"", loose
 
 
 def _is_plain_further_on(text: bytes, before: int, at: int) -> bool:

@@ -189,7 +189,7 @@ def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
 _CONDITIONS: Final = (
     *("kind", "effect", "category", "detail", "keyword", "place", "token", "warning", "format"),
     *("schema_type", "schema_has", "schema_pattern", "multiple_of", "only_through", "before"),
-    *("references", "free_depth"),
+    *("references", "free_depth", "undeclared"),
 )
 """The conditions, the quickest to answer first."""
 

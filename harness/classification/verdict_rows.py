@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RowNumbers, RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES, Words
-from harness.schemas.schema import Schema, number, types
+from harness.schemas.schema import Schema, mapping, number, types
 from harness.verdict_kinds import WALK
 
 _BEFORE: Final = 32
@@ -81,10 +82,11 @@ class VerdictRows:
                 return self._matches(wanted, rows, condition == "token")
             case "warning":
                 return self._warned(wanted, rows, engine)
-            case "references":
-                return self._refers(wanted, rows)
-            case "free_depth":
-                return self._lies_free(wanted, rows)
+            case "undeclared":
+                return np.array([self._is_undeclared(row) for row in rows.tolist()], np.bool_)
+            case "references" | "free_depth":
+                lies = self._refers if condition == "references" else self._lies_free
+                return lies(wanted, rows)
         return self._by_pointer(
             rows, lambda case, *at: _schema_says(condition, wanted, self._lookup(case), *at)
         )
@@ -139,6 +141,10 @@ class VerdictRows:
         names = (*_PLACED[self.evidence], "token")
         return [self._columns[name].to_numpy().astype(np.int64) for name in names]
 
+    def _place(self, row: int) -> tuple[int, int, int, int]:
+        first, second, at, token = (int(column[row]) for column in self._numbers)
+        return first, second, at, token
+
     @cached_property
     def _offsets(self) -> dict[tuple[int, ...], int]:
         """Where each position of a walk stands in its text, by case, walk and number."""
@@ -160,8 +166,7 @@ class VerdictRows:
 
         Of a walk the latter is of the token alone.
         """
-        case = int(self._case[row])
-        first, second, at, token = (int(column[row]) for column in self._numbers)
+        case, (first, second, at, token) = int(self._case[row]), self._place(row)
         spelled = self.vocabulary.tokens[token] if token >= 0 else None
         if self.evidence != WALK:
             if (case, first) not in self._texts:
@@ -176,6 +181,49 @@ class VerdictRows:
         cut = at if spelled and 0 <= at < len(spelled) else 0
         before = (references[first][:offset] + (spelled or b"")[:cut])[-_BEFORE:] if known else None
         return before, None if spelled is None else spelled[cut:]
+
+    def _is_undeclared(self, row: int) -> bool:
+        """Whether the key that holds the byte at fault, in the valid text, is declared nowhere.
+
+        The token alone does not tell: what an undeclared name begins with may begin another.
+        """
+        case, (first, second, at, token) = int(self._case[row]), self._place(row)
+        if self.evidence == WALK:
+            offset, references = self._offsets.get((case, first, second)), self._references(case)
+            after = self._completions.get((case, self._completion[row].as_py()))
+            if offset is None or first >= len(references) or after is None or token < 0:
+                return False
+            text = references[first][:offset] + self.vocabulary.tokens[token] + after
+            at = offset + max(at, 0)
+        else:
+            text = self._texts.get((case, first), (b"", []))[0]
+        name = _key_at(text, at)
+        return name is not None and name not in self._declared(case)
+
+    @cached_property
+    def _completion(self) -> pa.ChunkedArray:
+        return self._read(VERDICT_TABLES[WALK], ["completion"])["completion"]
+
+    @cached_property
+    def _completions(self) -> dict[tuple[int, int], bytes]:
+        """What comes after the token in each valid text of a walk, by case and number."""
+        table = self._read("completions", ["case", "completion", "text"])
+        cases, numbers = self._case_of(table["case"]).tolist(), table["completion"].to_pylist()
+        keys = zip(cases, numbers, strict=True)
+        return dict(zip(keys, table["text"].to_pylist(), strict=True))
+
+    @cache  # noqa: B019 - as long as the run is read
+    def _declared(self, case: int) -> frozenset[str]:
+        """All names that the schema of a case declares in any place."""
+        found, pending = set[str](), [self._lookup(case).root]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, dict):
+                found.update(mapping(part, "properties"))
+            pending += (
+                part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+            )
+        return frozenset(found)
 
     @cache  # noqa: B019 - as long as the run is read
     def _references(self, case: int) -> list[bytes]:
@@ -243,6 +291,19 @@ class VerdictRows:
     @cache  # noqa: B019 - as long as the run is read
     def _lookup(self, case: int) -> Schema:
         return Schema(json.loads(self._cases["schema"][case].as_py()))
+
+
+_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
+
+
+def _key_at(text: bytes, at: int) -> str | None:
+    """The name of the key that a byte of a JSON text is in, or of the next one."""
+    for string in _STRING.finditer(text):
+        if string.end(1) >= at:
+            with suppress(ValueError):
+                return str(json.loads(b'"%b"' % string[1])) if string[2] else None
+            return None
+    return None
 
 
 def _words(column: pa.ChunkedArray) -> Words:

@@ -293,6 +293,12 @@ ONE = {
           rb'{"n": 1.5, "name": "\n"}')],
         None,
     ),
+    "any character before what a pattern asks for": (
+        "false_rejection",
+        refuses(rb'^"([^0])', lambda match: f"inside string: {sort_of(match[1])}",
+                lambda schema: "pattern" in schema, 1),
+        [({"type": "string", "pattern": "0"}, text) for text in (b'"@0"', b'"}}0"', b'"A0"')], None,
+    ),
     "any character of a string": (
         "false_rejection",
         refuses(rb'(?<=")[^"]', lambda match: f"inside string: {sort_of(match[0])}", is_bounded),

@@ -70,11 +70,13 @@ def walk_rows(rows, name, one, vocabulary):
         here = where | {"position": number}
         token = -1 if offset == len(whole) else whole[offset]
         add(rows, "positions", **here, offset=offset, token=token, judged=1)
+    add(rows, "completions", case=name, completion=0, text=one.rest.encode())
     add(
         rows,
         "verdicts",
         **where,
         position=0,
+        completion=0,
         token=id_of(vocabulary, one.token),
         refused_at=one.at if one.kind == "false_rejection" else -1,
         place=place(one),
