@@ -228,16 +228,22 @@ def _cell(answer: Answer) -> str:
     return ", ".join(words)
 
 
-def overview(answers: Answers) -> Table:
-    """Schema by engine, of the schemas with a finding; in brackets what unusual values show."""
+def overview(answers: Answers) -> tuple[Table, str]:
+    """Schema by engine where there is a finding, and the others in words.
+
+    In brackets stands what unusual values alone show.
+    """
     columns = [Column("schema", "", fold=False), *map(Column, answers.engines)]
-    rows = []
+    rows, rare = [], 0
     for schema in answers.schemas:
         cells = {one.engine: _cell(one) or None for one in answers.of(schema)}
-        if any(cells.values()):
+        if any(one.is_urgent for one in answers.of(schema)):
             rows.append({"schema": schema, **cells})
-    others = len(answers.schemas) - len(rows)
-    return Table.of("", columns, rows, f"{others} others: nothing found; (…): unusual values alone")
+        rare += any(cells.values())
+    others, rare = len(answers.schemas) - len(rows), rare - len(rows)
+    return Table.of("", columns, rows), (
+        f"{others} others: nothing, {rare} of them but for unusual values (in brackets above)"
+    )
 
 
 def finding_lines(answers: Answers) -> Iterator[str]:
@@ -307,8 +313,10 @@ class CheckOutput(LiveLine):
         if self._many:
             told = (wrapped(sentence(one, self._answers)) for one in self._answers.engines)
             self.write("".join(f"{line}\n" for lines in told for line in lines))
-            if (table := overview(self._answers)).rows:
+            table, others = overview(self._answers)
+            if table.rows:
                 print_table(table)
+            self.write(f"{others}\n")
             self.write("".join(f"{line}\n" for line in finding_lines(self._answers)))
         else:
             schema = self._answers.schemas[0]

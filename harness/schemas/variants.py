@@ -116,9 +116,10 @@ class Variants(Schema):
             return False
         if not isinstance(value, dict | list):
             return True
-        if isinstance(value, dict) and (names := property_names([variant])):
+        if isinstance(value, dict) and "properties" in variant:
             about = variant.get("additionalProperties"), variant.get("patternProperties")
-            if not any(isinstance(one, dict) for one in about) and not value.keys() <= {*names}:
+            names = {*property_names([variant])}
+            if not any(isinstance(one, dict) for one in about) and not value.keys() <= names:
                 return False
         below = value.items() if isinstance(value, dict) else enumerate(value)
         return all(self.is_meant(self.child(variant, key), one, depth + 1) for key, one in below)
