@@ -22,7 +22,7 @@ class CheckRequest:
     """How schemas are checked; `valid` and `invalid` are texts that should be so under each."""
 
     engines: Sequence[str] = option(
-        DEFAULT, "An engine; repeatable.", "--engine", "-e", metavar="SPEC"
+        DEFAULT, "An engine, or several; repeatable.", "--engine", "--engines", "-e", metavar="SPEC"
     )
     valid: Sequence[Path] = option(
         (), "A JSON text that is valid; repeatable.", exists=True, metavar="FILE"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -93,7 +94,7 @@ def answer_lines(answer: Answer) -> list[str]:
     if answer.status in ("errs", "no_error_found"):
         lines += wrapped(f"  {covered_line(answer.covered)}")
     partly = answer.on_bytes or not answer.whole
-    return [*lines, _ON_BYTES] if partly and answer.status != "failed" else lines
+    return [*lines, _ON_BYTES] if partly and answer.status in ("errs", "no_error_found") else lines
 
 
 def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
@@ -216,6 +217,8 @@ def sentence(engine: str, answers: Answers) -> str:
         for name, effect in DOES.items()
         if (count := sum(one.costs(effect, everyday=False) for one in mine))
     ]
+    if taken_by := Counter(one.backend for one in mine if one.backend):
+        parts.append(", ".join(f"{name} takes {count}" for name, count in taken_by.items()))
     if rare:
         parts.append(f"with unusual values alone it {', '.join(rare)}")
     return f"{told} takes {all_} {what} and {'; '.join(parts)}"

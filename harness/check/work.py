@@ -180,7 +180,9 @@ class SchemaCheck:
             panels: list[Panel] = []
 
             def ran(
-                spelled: str, stops: Callable[[], bool] = lambda: False, limit: int | None = None
+                spelled: str,
+                wanted: Callable[[str], bool] = lambda _: True,
+                limit: int | None = None,
             ) -> RunDirectory:
                 def opened(settings: LaneSettings) -> Lane:
                     if not panels:
@@ -190,7 +192,7 @@ class SchemaCheck:
                     vocabulary = self._vocabulary if spelled != BYTES else open_vocabulary(BYTES)
                     return Lane(settings, (vocabulary, judge, panels[0]), self._heed)
 
-                return self._run(spec, spelled, lane_here(opened, stops), limit)
+                return self._run(spec, spelled, lane_here(opened, wanted), limit)
 
             if self._request.vocabulary != BYTES:
                 for limit in [None] if len(self._alike) <= 2 * _FIRST else [_FIRST, None]:
@@ -198,7 +200,13 @@ class SchemaCheck:
                     known = read_answers(ran(BYTES, limit=limit), self._catalogue)
                     yield from (one for name, one in known.items() if name not in told)
             ends = time.monotonic() + self._request.whole_seconds
-            run = ran(self._request.vocabulary, lambda: bool(known) and time.monotonic() >= ends)
+
+            def may_differ(name: str) -> bool:
+                """Whether the whole vocabulary may say more of a schema, and there is time."""
+                is_open = name not in known or known[name].status in ("errs", "no_error_found")
+                return is_open and (not known or time.monotonic() < ends)
+
+            run = ran(self._request.vocabulary, may_differ)
             (spec,) = engines_of(run)
             panel = panels[0] if panels else None
             trial = Trial(spec, judge, self._catalogue, panel=panel)

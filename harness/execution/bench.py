@@ -68,14 +68,18 @@ def local_lanes(
 
 
 def lane_here(
-    opened: Callable[[LaneSettings], Lane], stops: Callable[[], bool] = lambda: False
+    opened: Callable[[LaneSettings], Lane], wanted: Callable[[str], bool] = lambda _: True
 ) -> Executor:
-    """One lane in this thread, left open for what comes next; it takes cases until it `stops`."""
+    """One lane in this thread, left open for what comes next; it takes the cases that are wanted.
+
+    `wanted` is asked of each by its id, when its turn has come.
+    """
 
     def execute(settings: LaneSettings, _: int, begin: Begin, telling: RunProgress) -> None:
         lane = opened(settings)
         run, jobs = begin(lane.open())
-        lane.serve(run, lambda: None if stops() else next(jobs, None), telling.case_stored)
+        some = (job for job in jobs if wanted(job[1].id))
+        lane.serve(run, lambda: next(some, None), telling.case_stored)
 
     return execute
 

@@ -77,7 +77,22 @@ COMPUTED: Final = 4.793293779723737
 """A number with as many digits as computing gives."""
 _COMPUTED: Final = (COMPUTED, 0.30000000000000004, 1e-07, 1.2345678901234567e16, -273.15)
 _RARE_NUMBERS: Final = (
-    *(0.1, -0.5, 1.5, 0.1234567, TINY, -TINY, 3e22, -3e22, 1e21, 123456789, -100, 2**53, 1e-300),
+    *(
+        0.1,
+        -0.5,
+        1.5,
+        0.1234567,
+        TINY,
+        -TINY,
+        3e22,
+        -3e22,
+        1e21,
+        123456789,
+        -100,
+        2**53,
+        1e-300,
+        1.7e308,
+    ),
 )
 """Numbers that are written in different ways, or that a range of digits does not hold."""
 _NAMES: Final = ("a", "extra", "user id", "größe", "A-1 é", "", 'a"b', "x1")
@@ -471,8 +486,10 @@ def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
 
     def fitting(numbers: Iterable[float]) -> list[Any]:
         some = (one for one in numbers if isinstance(one, int) or isfinite(one))
-        exact = (int(one) if isinstance(one, float) and one.is_integer() else one for one in some)
-        return [one for one in exact if abs(one) < 1e300 and Schema(True).fits(wanted, one)]
+        short = (int(one) if abs(one) < 1e300 and int(one) == one else one for one in some)
+        # a whole number of hundreds of digits is no text that anybody writes
+        exact = (one for one in short if isinstance(one, float) or abs(one) < 1e300)
+        return [one for one in exact if Schema(True).fits(wanted, one)]
 
     plain = fitting((*near, *_NUMBERS))
     plain.sort(key=lambda one: (abs(one) > 10, isinstance(one, float)))
