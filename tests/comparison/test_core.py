@@ -35,6 +35,11 @@ def test_witnesses_replay() -> None:
     assert_witnesses_replay(trial, rows)
 
 
+def test_one_engine_alone_has_nobody_to_differ_from() -> None:
+    (found,) = records(run_case([Enumerator], case({"const": 1}, 1)), "cases")
+    assert (found["status"], found["reason"]) == ("not_compared", "fewer_than_two_engines")
+
+
 def test_the_end_belongs_to_a_completion() -> None:
     """Behind the blank this engine does not end, but goes on to what is no JSON."""
     rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["1 0"]}, 1))

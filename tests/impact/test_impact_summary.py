@@ -1,6 +1,7 @@
 """What a run says of each engine: counted from its answers."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -47,6 +48,17 @@ def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
     assert engine["keywords"] == {"enum": 2}
     assert 0.9 / 4 < engine["proven_mass"] < engine["removed"]
     assert engine["losing_mass"] == engine["proven_mass"]
+
+
+def test_what_costs_a_value_is_counted_apart_from_spellings(empty):
+    step = TokenChoice(0, 1, 0.5, 0, 2, 0.6, "false_rejection", effect="spelling", keyword="type")
+    lost = replace(step, effect="lost_value", probability=0.25)
+    for name, steps in (("one", (step, lost)), ("two", (step,))):
+        empty.append(ModelAnswer(name, "ForbidsOne", "cut", tokens=[2, 2], overruled=steps))
+    engine = summarize(empty)["engines"]["ForbidsOne"]
+    assert engine["effects"] == {"lost_value": 1, "spelling": 2}
+    assert (engine["keywords"], engine["losing_items"]) == ({"type": 3}, 1)
+    assert (engine["proven_mass"], engine["losing_mass"]) == (1.25 / 4, 0.25 / 4)
 
 
 def test_times_are_means_over_tokens(empty):

@@ -80,7 +80,7 @@ class TestFrames:
             frame = getattr(frames, table)
             assert len(frame) == run.manifest["tables"][table]["rows"], table
             assert tuple(frame.columns)[: len(SCHEMAS[table].names)] == tuple(SCHEMAS[table].names)
-            assert frame.index.tolist() == list(range(len(frame)))
+            assert (frame.index.name, frame.index.tolist()) == ("row", list(range(len(frame))))
 
     def test_have_words_as_categories_and_truth_that_may_be_unknown(self, stored):
         verdicts = harness.load_run(stored(book()).path).verdicts
