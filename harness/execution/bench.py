@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
+from harness.directories import data_path
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.execution.dispatch import Begin, Dispatch, LaneProcesses
@@ -36,6 +37,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.directory import SESSIONS, RunDirectory, check_place, create_or_resume
 from harness.runs.made_with import same_run
+from harness.schemas.format_values import FILE
 from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
@@ -188,8 +190,11 @@ def installed() -> dict[str, dict[str, str]]:
 
 
 def code_hash() -> str:
-    """A hash of the harness's and the adapters' own source: other code, other verdicts."""
-    digest = hashlib.sha256()
+    """A hash of the harness's and the adapters' own source: other code, other verdicts.
+
+    With it the texts of formats, of which values are made.
+    """
+    digest = hashlib.sha256(data_path(FILE).read_bytes())
     root = Path(__file__).resolve().parents[2]
     for file in sorted([*root.glob("harness/**/*.py"), *root.glob("adapters/*.py")]):
         digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
