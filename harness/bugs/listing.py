@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,10 +18,8 @@ from harness.bugs.groups import PENDING, Explanation, explain, read_verdicts
 from harness.bugs.identity import bug_id, keywords, title
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.classification.departures import Catalogue, classify
-from harness.directories import data_path
+from harness.directories import read_toml
 from harness.engines.specs import read_spec
-from harness.errors import InputError
-from harness.inputs.toml_tables import by_id, read_tables
 from harness.printable import escaped
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
@@ -57,29 +54,11 @@ class Report:
 
 
 @cache
-def load_reports(path: Path | None = None) -> Mapping[str, Report]:
-    """What is known upstream, by the id of the bug; None is ``datasets/upstream.toml``.
-
-    Raises:
-        InputError: The file cannot be read, or an entry is not as it must be.
-    """
-    file = data_path("upstream.toml") if path is None else path
-    return by_id(read_tables(file, "report")["report"], _report, "report", file)
-
-
-def _report(table: Any, where: str) -> Report:
-    try:
-        engine, kind, schema, text = (table[name] for name in ("engine", "kind", "schema", "text"))
-        token, token_at = table.get("token", "").encode(), table.get("token_at", 0)
-        case = ErrorCase(engine, kind, schema, text.encode(), token, token_at)
-        bug = bug_id(case, table["at"])
-        known = (table["id"], table["thread"], table["state"])
-        report = Report(*known, table.get("fixed_in", ""), table["says"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{where} is not as it must be: {error}") from error
-    if bug != report.id:
-        raise InputError(f"{where}: its case is the bug {bug}, not {report.id}")
-    return report
+def load_reports() -> Mapping[str, Report]:
+    """What is known upstream (``datasets/upstream.toml``), by the id of the bug."""
+    names = [one.name for one in fields(Report)]
+    tables = read_toml("upstream.toml").get("report", [])
+    return {one["id"]: Report(**{name: one.get(name, "") for name in names}) for one in tables}
 
 
 @dataclass(frozen=True, kw_only=True)

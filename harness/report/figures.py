@@ -21,11 +21,11 @@ from harness.analysis.timing import Distributions, distributions
 from harness.files import writing
 from harness.optional import require
 from harness.render.table import Row
-from harness.report.tables import SEPARATOR, Digest, digest, rows_where
+from harness.report.tables import Digest, digest, rows_where
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG, CLASSES, DEPARTURE, MAIN_KINDS, WALK, WARNED
 
-NAMES = ("headline_rates", "compile", "errors", "keywords", "agreement", "timings")
+NAMES = ("headline_rates", "errors", "keywords", "timings")
 """The figures, in the order in which they are drawn."""
 
 _WIDE = 6.3
@@ -39,13 +39,6 @@ _BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 _BLUE, _VERMILLION, _PURPLE, _GREY = "#0072B2", "#D55E00", "#CC79A7", "#B8B8B8"
 
 _OF_CLASS = {BUG: _VERMILLION, WARNED: _ORANGE, DEPARTURE: _GREY}
-_OF_OUTCOME = {
-    "compiled": _GREY,
-    "refused": _SKY,
-    "timed_out": _ORANGE,
-    "out_of_memory": _PURPLE,
-    "crashed": _VERMILLION,
-}
 _OF_VALUE = {"real": _VERMILLION, "plain": _ORANGE, "rare": _GREY}
 _OF_LINE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
@@ -132,30 +125,14 @@ def _by_engine(axes: Any, engines: Sequence[str], title: str, unit: str) -> None
     axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
 
 
-def _stacked(
-    axes: Any, rows: Sequence[Row], colours: Mapping[str, str], of: Any = 1, noun: str = ""
-) -> Any:
-    """Horizontal bars, one per row, by columns, in units of `of`; where they end, the parts."""
-    ends, parts = np.zeros(len(rows)), []
+def _stacked(axes: Any, rows: Sequence[Row], colours: Mapping[str, str], of: Any) -> Any:
+    """Horizontal bars, one per row, by columns, in units of `of`; where they end."""
+    ends = np.zeros(len(rows))
     for word, colour in colours.items():
         wide = np.array([row[word] for row in rows], dtype=np.float64) / of
-        label = f"{word} {noun}".replace("_", " ") if noun or wide.any() else None
-        parts.append(axes.barh(range(len(rows)), wide, 0.6, ends, color=colour, label=label))
+        axes.barh(range(len(rows)), wide, 0.6, ends, color=colour, label=f"{word} value")
         ends += wide
-    return ends, parts
-
-
-def _compile(found: Digest) -> Any:
-    rows = rows_where(found.tables["compile"])
-    figure, (axes,) = _figure(1.1 + 0.32 * len(rows))
-    ends, parts = _stacked(axes, rows, _OF_OUTCOME)
-    for bars in parts:
-        texts = np.where(bars.datavalues > 0.06 * ends, [f"{n:,.0f}" for n in bars.datavalues], "")
-        axes.bar_label(bars, texts, label_type="center", fontsize=7)
-    _by_engine(axes, found.engines, "Schemas by outcome of compilation", "schemas")
-    axes.grid(visible=False)
-    axes.locator_params(axis="x", integer=True)
-    return _with_legend(figure, axes, len(_OF_OUTCOME))
+    return ends
 
 
 def _errors(found: Digest) -> Any:
@@ -184,7 +161,7 @@ def _headline_rates(found: Digest) -> Any:
     for axes, (measure, title) in zip(panels, _TITLES.items(), strict=True):
         rows = rows_where(found.tables["headline_rates"], measure=measure)
         of = [max(1, row["of"]) / 100 for row in rows]
-        ends, _ = _stacked(axes, rows, _OF_VALUE, of, "value")
+        ends = _stacked(axes, rows, _OF_VALUE, of)
         for line, row in enumerate(rows):
             top = 100 * (row["high"] or 0)
             if row["low"] is not None:
@@ -248,37 +225,6 @@ def _heat(axes: Any, rows: Sequence[str], columns: Sequence[str], counts: Any, t
     axes.spines[:].set_visible(False)
 
 
-def _agreement(found: Digest) -> Any:
-    """Bars over a grid that says which engines accept and which reject, as in an UpSet plot."""
-    from matplotlib.figure import Figure
-
-    rows, engines = rows_where(found.tables["agreement"])[:12], found.engines
-    height = 0.24 * max(2, len(engines))
-    figure = Figure(figsize=(_WIDE, 1.9 + height), layout="constrained")
-    bars, grid = figure.subplots(2, 1, sharex=True, height_ratios=(1.7, height))
-    tokens = [row["tokens"] for row in rows]
-    made = bars.bar(range(len(rows)), tokens, 0.6, color=_GREY)
-    texts = [f"{row['tokens']:,}\n{row['cases']:,} cases" for row in rows]
-    bars.bar_label(made, texts, fontsize=6.5)
-    for side, fill in (("accept", _BLACK), ("reject", "white")):
-        sets = [row[side].split(SEPARATOR) for row in rows]
-        dots = [(at, engines.index(one)) for at, some in enumerate(sets) for one in some]
-        style = {"markersize": 6, "markerfacecolor": fill, "color": _BLACK}
-        grid.plot(*np.array(dots).reshape(-1, 2).T, "o", **style)
-    if tokens:
-        bars.set_yscale("log")
-        bars.set_ylim(0.8, max(tokens) * 60)
-        grid.set_xlim(-0.6, max(len(rows), 4) - 0.4)
-    bars.set_ylabel("disputed tokens")
-    bars.set_title("Who accepts together (filled) and who rejects (open), by disputed tokens")
-    bars.tick_params(labelbottom=False, bottom=False)
-    grid.set_yticks(range(len(engines)), engines)
-    grid.set_ylim(len(engines) - 0.5, -0.5)
-    grid.tick_params(length=0, labelbottom=False)
-    grid.spines[:].set_visible(False)
-    return figure
-
-
 _TIMES = {"time_to_first_mask": "Time to first mask", "time_between_masks": "Time between masks"}
 
 
@@ -315,9 +261,7 @@ def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:
 
 
 _DRAWN: Mapping[str, Callable[[Digest], Any]] = {
-    "compile": _compile,
     "errors": _errors,
     "headline_rates": _headline_rates,
     "keywords": _keywords,
-    "agreement": _agreement,
 }

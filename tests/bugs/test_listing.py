@@ -1,7 +1,7 @@
 """Bugs as a list: what is one bug, of samples whose outcome is given, and what is kept beside a run."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +16,8 @@ from harness.bugs.identity import bug_id
 from harness.bugs.listing import bug_list, load_reports
 from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict
 from harness.classification.departures import load_catalogue
-from harness.errors import InputError, RunDirectoryError
+from harness.directories import read_toml
+from harness.errors import RunDirectoryError
 from harness.versions.bugs import bugs_across
 
 SCHEMA = '{"type":"integer","minimum":1}'
@@ -106,53 +107,15 @@ def test_of_several_runs_it_is_said_in_which_a_bug_was_met():
     assert list(second.met.values()) == [True, True, True]
 
 
-CASE = ErrorCase("xgrammar", "false_rejection", '{"minimum":0}', b"-0")
-ENTRY = """
-[[report]]
-id = "{id}"
-engine = "xgrammar"
-kind = "false_rejection"
-schema = '{{"minimum":0}}'
-text = "-0"
-at = 0
-thread = "https://example.org/1"
-state = "{state}"
-says = "minus zero is no number here"
-"""
-
-
-def listed(tmp_path, *entries):
-    file = tmp_path / "upstream.toml"
-    file.write_text("".join(entries))
-    return load_reports(file)
-
-
-def test_an_entry_is_found_by_the_id_of_its_case(tmp_path):
-    found = listed(tmp_path, ENTRY.format(id=bug_id(CASE, 0), state="open"))
-    assert asdict(found[bug_id(CASE, 0)]) == {
-        "id": bug_id(CASE, 0),
-        "thread": "https://example.org/1",
-        "state": "open",
-        "fixed_in": "",
-        "says": "minus zero is no number here",
-    }
-
-
-def test_what_is_wrong_with_an_entry_is_said(tmp_path):
-    good = ENTRY.format(id=bug_id(CASE, 0), state="open")
-    for entries, message in (
-        ([ENTRY.format(id="00000000", state="open")], "is the bug"),
-        ([good, good], "two of the id"),
-        ([good.replace("thread", "forum")], "'thread'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            listed(tmp_path, *entries)
-
-
-def test_the_list_that_comes_with_maskcourt_holds():
-    for one in load_reports().values():
-        assert one.thread.startswith("https://github.com/")
-        assert one.says
+def test_what_is_known_upstream_has_the_id_of_its_smallest_case():
+    tables = read_toml("upstream.toml")["report"]
+    for one in tables:
+        token = one.get("token", "").encode(), one.get("token_at", 0)
+        case = ErrorCase(one["engine"], one["kind"], one["schema"], one["text"].encode(), *token)
+        assert bug_id(case, one["at"]) == one["id"]
+        assert one["thread"].startswith("https://github.com/")
+    assert len(load_reports()) == len(tables)
+    assert all(one.says and one.state for one in load_reports().values())
 
 
 def verdicts(groups, cases):
