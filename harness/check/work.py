@@ -52,7 +52,7 @@ AT_ONCE = 3
 _Lost = tuple[MaskcourtError, list[Answer]]
 """Why an engine gave no answer at all, and that as its answers."""
 
-_ON_BYTES: Mapping[str, Any] = {"cap": 40, "generated": 192, "samples": 32}
+_ON_BYTES: Mapping[str, Any] = {"generated": 192, "samples": 32}
 """Rules for bytes, where a text costs next to nothing."""
 
 _FIRST = 2
