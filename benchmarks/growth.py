@@ -2,7 +2,7 @@
 
 Each sweep lets one thing grow and keeps the others. What is told is processor time of the lane and
 its hosts, start-up apart, and the exponent to which it grows from each size to the next: 1 is
-linear. Of a reference only `POSITIONS` positions, evenly spread, are resolved.
+linear. At most `CAP` tokens of a dispute are resolved.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KILOBYTES: Final[Mapping[str, tuple[int, ...]]] = {
     "reference": (1, 4, 16, 64),
 }
 IDS: Final = (32_000, 128_000, 256_000)
-POSITIONS: Final = 40
+CAP: Final = 100
 _SMALL: Final = 3
 """Members of the reference where it is the schema that grows."""
 
@@ -127,18 +127,21 @@ def opened(engines: str, vocabulary: Vocabulary) -> Iterator[BenchLane]:
             lane.close()
 
 
-def resolved(lane: BenchLane, case: Case, size: int, *, each: bool) -> Point:
-    """A case walked without resolving and with; what resolving took, by position."""
-    walked = lane.run(case, Way(resolver="none", cap=100))
-    every = max(walked.positions // POSITIONS, 1)
-    ran = lane.run(case, Way(cap=100, every=every))
+def measured(lane: BenchLane, case: Case, size: int, *, each: bool) -> Point:
+    """What a case costs; by position if asked for `each`, and then only walking beside it."""
     if not each:
-        return point(size, ran, 1)
-    whole, none = point(size, ran, len(ran.resolved)), point(size, walked, len(ran.resolved))
-    spent = {name: max(one - none.spent[name], 0.0) for name, one in whole.spent.items()}
-    del spent["compiling"]
-    walking = sum(none.spent.values()) - none.spent["compiling"]
-    return Point(size, {**spent, "walking": walking * len(ran.resolved) / walked.positions})
+        return point(size, lane.run(case, Way(cap=CAP)), 1)
+    walked = lane.run(case, Way(resolver="none", cap=CAP))
+    ran = lane.run(case, Way(cap=CAP))
+    some = point(size, ran, ran.positions).spent
+    only = point(size, walked, walked.positions).spent
+    return Point(
+        size,
+        {
+            **{name: one for name, one in some.items() if name != "compiling"},
+            "only walked": sum(only.values()) - only["compiling"],
+        },
+    )
 
 
 def sweeps(engines: str, only: Sequence[str]) -> Iterator[tuple[str, str, list[Point]]]:
@@ -148,21 +151,21 @@ def sweeps(engines: str, only: Sequence[str]) -> Iterator[tuple[str, str, list[P
         "schema": (wide, "ms per schema, by its kB", False),
         "reference": (
             lambda kilobytes: long(vocabulary, kilobytes),
-            "ms per position that is resolved, by kB of the reference",
+            "ms per position, by kB of the reference",
             True,
         ),
     }
     for name, (make, unit, each) in making.items():
         if name in only:
             with opened(engines, vocabulary) as lane:
-                points = [resolved(lane, make(one), one, each=each) for one in KILOBYTES[name]]
+                points = [measured(lane, make(one), one, each=each) for one in KILOBYTES[name]]
             yield name, unit, points
     if "vocabulary" in only:
         points = []
         for size in IDS:
             with opened(engines, resized(vocabulary, size)) as lane:
-                points.append(resolved(lane, long(vocabulary, 1), size, each=True))
-        yield "vocabulary", "ms per position that is resolved, by ids", points
+                points.append(measured(lane, long(vocabulary, 1), size, each=True))
+        yield "vocabulary", "ms per position, by ids", points
 
 
 @click.command()

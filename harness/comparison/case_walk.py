@@ -103,7 +103,7 @@ class CaseWalk:
         )
         here = lookahead.arrive(engines, (), 0, NOTHING)
         engines = self._arrived(here, 0)
-        consumed: tuple[int, ...] = ()
+        consumed: list[int] = []
         offset = 0
         state: State | None = START
         while self._enough(engines):
@@ -133,7 +133,7 @@ class CaseWalk:
             offset += len(tools.vocabulary.tokens[token])
             here = lookahead.arrive(stay, consumed, offset, token)
             self._note_step(position, token, here)
-            consumed = (*consumed, token)
+            consumed.append(token)
             engines = self._arrived(here, len(consumed))
             state = advance(state, tools.vocabulary.tokens[token])
 
@@ -206,12 +206,13 @@ class CaseWalk:
         # To see that a text never ends takes hundreds of masks.
         quick = [one for one in position.engines if not tools.panel.specs[one].slow_masks]
         probe = run.probes.due(state, quick) if self.number == 0 else []
-        if not disputes and not flaws and not probe:
+        drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
+        if not len(drawn) and not flaws and not probe:
             return {}
-        self.lookahead.stand_by(position.engines, position.consumed)
+        self.lookahead.stand_by(position.engines, position.walked)
         resolution = PositionResolution(
             position,
-            np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)])),
+            drawn,
             tools.panel,
             tools.judge,
             tools.vocabulary,

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from harness.engines.requests import Follow
@@ -409,7 +410,7 @@ class CaseEffects:
         if refusal is None:
             return ()
         taken, left = refusal.tokens[: refusal.allowed], refusal.tokens[refusal.allowed : -1]
-        spelled = [byte for token in left for byte in self._vocabulary.spelled(token)]
+        spelled = chain.from_iterable(map(self._vocabulary.spelled, left))
         is_longer = bool(left) and len(self._vocabulary.tokens[left[0]]) > 1
         return (*taken, *spelled, refusal.tokens[-1]) if is_longer else ()
 

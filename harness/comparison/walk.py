@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,14 @@ from harness.protocol import allows
 class Position:
     """One step of a walk, before its token is chosen; `offset` bytes of the reference are consumed.
 
-    `path` has the tokens that go on along the reference: ordinary ones whose bytes are a prefix of
-    what remains; at the end, the end-of-sequence ids. Masks have the shape ``(e, words)``.
+    `walked` has the tokens before it, and may go on. `path` has those that go on along the
+    reference: ordinary ones whose bytes are a prefix of what remains; at the end, the
+    end-of-sequence ids. Masks have the shape ``(e, words)``.
     """
 
     key: str
     number: int
-    consumed: tuple[int, ...]
+    walked: Sequence[int]
     reference: bytes
     offset: int
     path: tuple[int, ...]
@@ -38,6 +40,10 @@ class Position:
     @property
     def text(self) -> bytes:
         return self.reference[: self.offset]
+
+    @cached_property
+    def consumed(self) -> tuple[int, ...]:
+        return tuple(self.walked[: self.number])
 
     @property
     def at_end(self) -> bool:

@@ -23,6 +23,9 @@ from harness.protocol import Mask, Matcher, nth_token, set_bits
 LIMIT = 500
 """A roll-out of more tokens than this proves nothing (the limit of the original study)."""
 
+_FEW = 8
+"""Of a mask whose words are zero but for one in so many only the others are looked at."""
+
 RolloutOutcome = Literal["complete", "too_long", "dead_end", "mask_consume_mismatch"]
 
 ROLLOUT_OUTCOMES: tuple[RolloutOutcome, ...] = get_args(RolloutOutcome)
@@ -68,18 +71,21 @@ class Preferences:
     def choose(self, mask: Mask, key: str) -> int | None:
         """The token to take under `mask`; None when it is empty."""
         for words, members in self._by_word:
-            both = mask[words] & members
-            many = int(np.bitwise_count(both).sum())
-            if many:
+            both = (mask if words is None else mask[words]) & members
+            if np.count_nonzero(both):
+                many = int(np.bitwise_count(both).sum())
                 at = nth_token(both, keyed_index(key, many))
-                return int(words[at >> 5]) * 32 + (at & 31)
+                return at if words is None else int(words[at >> 5]) * 32 + (at & 31)
         return None
 
     @cached_property
-    def _by_word(self) -> list[tuple[npt.NDArray[np.intp], Mask]]:
-        """The words that each class has members in, and these words: the first classes have few."""
-        masks = (self.eos, *self.classes)
-        return [(words, mask[words]) for mask in masks for words in [np.flatnonzero(mask)]]
+    def _by_word(self) -> list[tuple[npt.NDArray[np.intp] | None, Mask]]:
+        """Each class, of those with few words beside zero these alone, and where they stand."""
+        return [
+            (words, mask[words]) if len(words) < len(mask) / _FEW else (None, mask)
+            for mask in (self.eos, *self.classes)
+            for words in [np.flatnonzero(mask)]
+        ]
 
 
 @dataclass(frozen=True)

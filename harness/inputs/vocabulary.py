@@ -168,10 +168,16 @@ class Vocabulary:
             ids[self.tokens[token][0]] = token
         return tuple(ids)
 
-    def spelled(self, token: int) -> list[int]:
+    def spelled(self, token: int) -> Sequence[int]:
         """A token byte by byte, as ids of single bytes, up to a byte that has none."""
-        ids = [self.byte_ids[byte] for byte in self.tokens[token]]
-        return ids[: ids.index(-1)] if -1 in ids else ids
+        if (known := self._spellings.get(token)) is None:
+            ids = [self.byte_ids[byte] for byte in self.tokens[token]]
+            known = self._spellings[token] = ids[: ids.index(-1)] if -1 in ids else ids
+        return known
+
+    @cached_property
+    def _spellings(self) -> dict[int, list[int]]:
+        return {}
 
     @cached_property
     def sha256(self) -> str:

@@ -224,9 +224,18 @@ def value_key(text: bytes) -> str:
         return _shortest(value) if isinstance(value, Decimal) else value
 
     try:
-        return repr(plain(json.loads(text, parse_float=_decimal, parse_int=_decimal)))
+        return repr(plain(with_decimals(text)))
     except (ValueError, RecursionError):
         return ""
+
+
+@lru_cache(4)
+def with_decimals(text: bytes) -> Any:
+    """The value of a JSON text, not to be changed: its numbers are decimals.
+
+    One that no decimal holds is its digits in a tuple; what is no JSON, such as NaN, is a float.
+    """
+    return json.loads(text.decode(), parse_float=_decimal, parse_int=_decimal)
 
 
 def _decimal(digits: str) -> Decimal | tuple[str]:
