@@ -1,5 +1,7 @@
 """The usual spellings of a value, and which texts have one value."""
 
+import json
+
 import pytest
 
 from harness.jsontext.usual_spellings import as_given, orders_of, usual_spellings, value_key
@@ -52,3 +54,15 @@ def test_the_order_of_members_is_that_of_each_object():
     text = b'{"b": [{"y": 1, "x": 2}], "a": {}}'
     assert orders_of(text) == {"": ["b", "a"], "/b/*": ["y", "x"], "/a": []}
     assert orders_of(b"[1") == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": [1, "b: c"]}', '{"a":1}', '"\\u00e9, é"', "[1,  [ ],  2]", '{"é": {}, "b": -1e3}'],
+)
+def test_the_first_spelling_goes_on_as_python_writes_it(text):
+    as_written = json.dumps(json.loads(text, parse_float=lambda _: -1000), ensure_ascii=False)
+    first = [next(iter(usual_spellings(text.encode(), at))) for at in range(len(text.encode()) + 1)]
+    assert first[0].decode().replace("-1e3", "-1000") == as_written
+    assert first[-1] == text.encode()
+    assert {value_key(one) for one in first} == {value_key(text.encode())}
