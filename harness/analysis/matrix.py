@@ -108,7 +108,7 @@ def _sentence(column: str, rate: Mapping[str, Any], engine: Mapping[str, Any]) -
         return text + (": see `maskcourt spellings`." if many else ".")
     if many:
         text += f" ({in_words(rate)})"
-    beside = [f"in {rate['rare']:,} more with rare values alone"] * bool(rate["rare"])
+    beside = [f"in {rate['rare']:,} more with unusual values alone"] * bool(rate["rare"])
     beside += [
         f"{words} in {engine[name]['schemas']:,}"
         for name, words in _BESIDE.get(column, {}).items()

@@ -56,8 +56,8 @@ WORST_FIRST: Final = SHOWN_BY
 """Severities of leaks, losses and traps; of a schema's errors the first of these counts."""
 IN_FULL: Final[Mapping[str, str]] = {
     "real": "with a value of the data set",
-    "plain": "with a plain generated value",
-    "rare": "with rare values alone",
+    "plain": "with an everyday value",
+    "rare": "with unusual values alone",
 }
 """As sentences name them."""
 

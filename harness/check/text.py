@@ -55,7 +55,8 @@ def headline(answer: Answer) -> str:
             return f"{answer.name} gives no answer: {answer.message}"
         case "errs":
             told = (IN_WORDS[effect] for effect in by_effect(answer) if effect not in SPELLINGS)
-            return f"{answer.name} {' and '.join(told)}"
+            alone = any(error.effect in COSTLY for error in answer.errors) and not answer.is_urgent
+            return f"{answer.name} {' and '.join(told)}{', with unusual values alone' * alone}"
     return f"{answer.name}: {_NO_VALUE if answer.errors else 'no error found'}"
 
 
@@ -173,7 +174,7 @@ def _standing(answer: Answer) -> str:
     if (reason := reasons.get(level)) is None:
         effects = [one for one in by_effect(answer) if one not in SPELLINGS]
         told = [IN_WORDS[one] for one in effects if one in COSTLY or not costly]
-        reason = " and ".join(told) + ", with rare values alone" * bool(costly and not everyday)
+        reason = " and ".join(told) + ", with unusual values alone" * bool(costly and not everyday)
         if not costly:
             reason = ", but ".join(filter(None, (_NO_VALUE, reason)))
     return f"{answer.engine} ({reason})"

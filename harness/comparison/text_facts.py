@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from harness.jsontext.usual_spellings import value_key, with_decimals
+from harness.schemas.format_values import unusual_texts
 from harness.schemas.variants import Variants
 from harness.verdict_kinds import ACCEPTANCES, FALSE_ACCEPTANCE, PLAIN, RARE, REAL
 
@@ -98,7 +99,7 @@ class TextFacts:
         return True
 
 
-_UNUSUAL: Final = re.compile(r".*@\[")
+_LITERAL: Final = re.compile(r".*(?:@|//)\[")
 _ALSO_EVERYDAY: Final = str.maketrans("\n\t\r\u200d", "    ")
 _NAME: Final = re.compile(r"[^\W\d][\w .-]*")
 _EVERYDAY_DIGITS: Final = 17
@@ -108,9 +109,10 @@ _SMALL, _LARGE = Decimal("1e-12"), Decimal("1e22")
 def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
     """Whether a text is JSON of an everyday value.
 
-    Its strings have characters of any script, emoji, tabs and ends of lines, and no address literal
-    (RFC 5321); its numbers the size and the digits that computing gives; its keys are `names` or
-    begin with a letter. How it is spelt does not matter.
+    Its strings have characters of any script, emoji, tabs and ends of lines, and are no rarer text
+    of a format and no address literal (RFC 3986, 5321); its numbers have the size and the digits
+    that computing gives; its keys are `names` or begin with a letter. How it is spelt does not
+    matter.
     """
 
     def plain(value: Any) -> bool:
@@ -127,7 +129,8 @@ def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
             return isinstance(value, bool | None)  # JSON has no NaN
         if value.isascii() and value.isalnum():
             return True
-        return not _UNUSUAL.match(value) and value.translate(_ALSO_EVERYDAY).isprintable()
+        is_rare = value in unusual_texts() or _LITERAL.match(value)
+        return not is_rare and value.translate(_ALSO_EVERYDAY).isprintable()
 
     try:
         return plain(with_decimals(text))

@@ -23,7 +23,8 @@ from typing import Final, NamedTuple
 from harness.directories import data_path
 
 FILE: Final = "formats.json"
-"""Among the data: for each format the valid texts, then the others."""
+"""Among the data: for each format the valid texts, the everyday ones first, then the others."""
+_EVERYDAY: Final = 4
 
 
 class FormatValues(NamedTuple):
@@ -36,6 +37,15 @@ class FormatValues(NamedTuple):
 def format_values(name: str) -> FormatValues:
     """The texts of the format `name`; none of one that 2020-12 does not define."""
     return _known().get("ipv4" if name == "ip-address" else name, FormatValues())
+
+
+@functools.cache
+def unusual_texts() -> frozenset[str]:
+    """Texts that are valid under a format and that everyday software hardly writes."""
+    valid = [some.valid for some in _known().values()]
+    common = {text for some in valid for text in some[:_EVERYDAY]}
+    rare = {text for some in valid for text in some[_EVERYDAY:] if text and not text.isalnum()}
+    return frozenset(rare - common)
 
 
 @functools.cache

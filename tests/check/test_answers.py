@@ -59,7 +59,7 @@ def test_errors_are_told_by_what_they_cost_with_text_severity_and_smallest_case(
     assert told.startswith('a 1.2 cannot write a valid value: {"a": »-«0}\n')
     assert "a value such as -0 is refused under `minimum`; with a value of the data" in told
     assert 'smallest case: »-«0 under {"type":"integer","minimum":0}' in told
-    assert '  and lets an invalid value through: {"a": "x"}\n    `type`; with rare val' in told
+    assert '  and lets an invalid value through: {"a": "x"}\n    `type`; with unusual v' in told
 
 
 def test_effects_come_in_the_order_of_what_they_cost_and_spellings_in_one_line():
@@ -101,7 +101,7 @@ def test_what_is_declared_is_said_and_what_it_costs_leads_all_the_same():
     assert "  declared: In order." in lines
     told = answer_lines(errs("a", DECLARES))
     assert told[0].startswith("a 1.2 cannot write a valid value: ")
-    assert told[1] == "    declared; `items`; with a plain generated value"
+    assert told[1] == "    declared; `items`; with an everyday value"
 
 
 def test_what_there_was_no_time_for_is_said_and_the_backend_that_took_the_schema():
@@ -153,7 +153,7 @@ def test_engines_are_ranked_with_the_reason_and_what_was_tried_follows():
     said = " ".join(" ".join(advice_lines(ranked)).split())
     assert said.startswith(
         "the best first: j (no value lost or let through, but lets a text through that is no JSON),"
-        " r (lets an invalid value through, with rare values alone), p (lets an invalid value through),"
+        " r (lets an invalid value through, with unusual values alone), p (lets an invalid value through),"
         " n (refuses it) p: set x"
     )
     assert advice_lines(answers(clean("a"), clean("b"))) == []

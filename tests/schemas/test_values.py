@@ -92,6 +92,40 @@ def test_bounds_are_met_and_missed_by_one(schema, inside, outside):
     assert [one for one in outside if one not in broken(schema)] == []
 
 
+@pytest.mark.parametrize("bounds", [{}, {"minLength": 3, "maxLength": 20}, {"maxLength": 1000}])
+def test_everyday_texts_are_written_whatever_the_bounds(bounds):
+    found = valid({"type": "string", **bounds})
+    for char in ('"', "\\", "\n", "/", "ö", "日", "👍"):
+        assert any(char in one for one in found)
+    assert any(len(one) == bounds.get("maxLength", 1000) for one in found)
+    assert min(map(len, found)) == bounds.get("minLength", 0)
+
+
+def test_numbers_have_as_many_digits_as_computing_gives():
+    for bounds in ({}, {"minimum": 1, "maximum": 20}, {"exclusiveMaximum": -3}):
+        found = valid({"type": "number", **bounds})
+        assert any(len(repr(one)) > 16 for one in found)
+        assert any(isinstance(one, int) and abs(one) < 30 for one in found)
+
+
+def test_free_objects_hold_others_and_nothing():
+    schema = {"type": "object", "properties": {"a": {"type": "object"}}, "required": ["a"]}
+    found = [one["a"] for one in valid(schema)]
+    assert {} in found
+    assert any({"city": "Zürich"}.items() <= one.get("home", {}).items() for one in found)
+
+
+def test_a_near_miss_is_a_member_of_each_other_type_or_of_another_branch():
+    kinds = [
+        {"properties": {"kind": {"const": one}, one: {"type": "string"}}, "required": [one]}
+        for one in "ab"
+    ]
+    found = broken({"type": "object", "properties": {"kind": {"type": "string"}}, "oneOf": kinds})
+    assert {"kind": "b", "a": "word"} in found
+    wrong = [type(one["a"]) for one in found if isinstance(one, dict) and "a" in one]
+    assert {int, float, bool, list, dict, type(None)} <= {*wrong}
+
+
 def test_what_two_keywords_ask_of_one_text_or_item():
     day = {"type": "string", "format": "date", "pattern": "^2026-"}
     assert any(one.startswith("2026-") for one in valid(day))
