@@ -366,7 +366,9 @@ EXAMPLES = {
         [rejected('"', "é".encode()), rejected('"', b"\xc2")],
         OUTLINES,
     ),
-    "outlines-property-order": Examples(ORDERED, ORDERED_MISSES, OUTLINES),
+    "outlines-property-order": Examples(
+        [*ORDERED, trapped('{"', b"\\", A_B, rest='u0062": 1}')], ORDERED_MISSES, OUTLINES
+    ),
     "outlines-closed-objects": Examples(
         [*CLOSED, *EXTRA_EARLY, *COMMAS, *BEGUN],
         [*[*CLOSED_MISSES, *BEGUN_MISSES], *(lost('{"b": 1', one, LEAST) for one in (b".", b"}"))],

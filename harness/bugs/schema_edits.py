@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from harness.jsontext.spans import ValueSpan, root_of
-from harness.schemas.schema import LISTS, SINGLE, applied_below, strings, target
+from harness.schemas.schema import LISTS, SINGLE, applied_below, mapping, matches, strings, target
 
 _OF_OBJECTS: Final = ("dependentSchemas", "dependencies", "dependentRequired")
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -378,6 +378,14 @@ def _plainer(keyword: str, value: Any) -> Iterator[Any]:
                 yield [*value[:index], simple, *value[index + 1 :]]
         if len(value) == 1 and keyword == "type":
             yield value[0]
+
+
+def patterns_of(schema: Any, name: str) -> list[str]:
+    """The patterns in ``patternProperties`` anywhere that a name matches."""
+    found = (
+        pattern for _, part in objects(schema) for pattern in mapping(part, "patternProperties")
+    )
+    return [pattern for pattern in found if matches(pattern, name)]
 
 
 def names(schema: Any) -> list[str]:

@@ -141,6 +141,9 @@ class _Reduction:
         """Whether it is the error still, with its effect."""
         if not symptom.is_still(self._symptom, loose=self._trigger.loose):
             return False
+        typed = case.schema.count('"type":') > self._best.schema.count('"type":')
+        if typed and symptom.mark == "type" != self._symptom.mark:
+            return False  # the type that was given is what is broken
         return not self._effect or self._trial.effect(case, symptom) == self._effect
 
     def _fresh(self, edited: Iterator[ErrorCase], *, longer: bool) -> Iterator[ErrorCase]:

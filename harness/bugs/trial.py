@@ -42,7 +42,7 @@ from harness.workers.temporary_directories import saved_vocabulary
 
 LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
 
-_BRANCHES = ("anyOf", "oneOf")
+BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
 _IN_STRINGS = ("inside key", "inside string")
 _PLAIN = (f"{_OF}letter", f"{_OF}digit")
@@ -81,7 +81,7 @@ class Symptom:
         """
         place, _, sort = before.mark.partition(_OF)
         alike = (
-            before.mark in (self.mark, *_BRANCHES)
+            before.mark in (self.mark, *BRANCHES)
             or (loose and place == _VALUE == self.mark.partition(_OF)[0])
             or (loose and place in _IN_STRINGS and self.mark in [place + end for end in _PLAIN])
             or (place, sort, self.mark) == (_AFTER, _COMMA, f"{_AFTER}{_OF}{_BRACKET}")
@@ -197,6 +197,11 @@ class Trial:
             and (probe.allowed == len(self.tokens(case))) == (case.kind in REJECTIONS)
             for case, ruling, probe in zip(cases, rulings, probed, strict=True)
         ]
+
+    def is_valid(self, case: ErrorCase) -> bool:
+        """Whether both validators call the text of a case valid."""
+        (ruling,) = self._rulings([case])
+        return ruling is not None and ruling.verdict == VALID
 
     def effect(self, case: ErrorCase, symptom: Symptom) -> str:
         """What the error that a case shows costs a user, decided as for a run."""

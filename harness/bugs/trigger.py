@@ -13,10 +13,12 @@ from typing import Final
 from harness.bugs import schema_edits
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.passes import is_json
-from harness.bugs.text_edits import LETTER, plain_at, sort_of
-from harness.bugs.trial import Symptom, Trial
+from harness.bugs.text_edits import LETTER, fault, plain_at, sort_of
+from harness.bugs.trial import BRANCHES, Symptom, Trial
 from harness.verdict_kinds import ACCEPTANCES, WRONG_BITS
 
+_SPECIAL: Final = (sort_of(b'"'), sort_of(b"\\"), sort_of(b"\xc3"), "end")
+"""Sorts of what an engine may refuse for what it is, wherever it stands in a string."""
 _CLOSE: Final = frozenset(
     f"{how}{what}" for how in ("additional", "unevaluated") for what in ("Properties", "Items")
 )
@@ -69,7 +71,7 @@ def trigger(
             case, symptom = other, shown
         elif name in _CLOSE and name != symptom.keyword:
             continue  # what it closes is another way to write the same
-        elif _is_mended(trial, other, shown, symptom.at):
+        elif _is_mended(trial, other, shown, symptom.at) or _breaks(trial, other, name, symptom):
             needed.append(name)
     if case.kind in ACCEPTANCES:
         for name, schema in schema_edits.merged(case.parsed) if goes_on() else ():
@@ -83,6 +85,12 @@ def trigger(
                 break
     plain, loose = _undone(trial, case, symptom.at) if goes_on() else (b"", False)
     return case, symptom, Trigger(tuple(needed), plain, loose)
+
+
+def _breaks(trial: Trial, without: ErrorCase, name: str, symptom: Symptom) -> bool:
+    """Whether a keyword, which is left out, is what no branch allowed in what is let through."""
+    of_branch = without.kind in ACCEPTANCES and symptom.mark in BRANCHES
+    return of_branch and name not in BRANCHES and trial.is_valid(without)
 
 
 def _undone(trial: Trial, case: ErrorCase, at: int) -> tuple[bytes, bool]:
@@ -104,9 +112,9 @@ def _undone(trial: Trial, case: ErrorCase, at: int) -> tuple[bytes, bool]:
 
 
 def _is_plain_further_on(text: bytes, before: int, at: int) -> bool:
-    """Whether a letter or digit is refused after a place, and in the same string."""
+    """Whether a plain character is refused after a place, and in the same string."""
     within = text[before:at]
-    return within > b"" and b'"' not in within and sort_of(text[at : at + 1]) in ("letter", "digit")
+    return within > b"" and b'"' not in within and sort_of(text[at : at + 1]) not in _SPECIAL
 
 
 def _is_there(case: ErrorCase, shown: Symptom | None, at: int) -> bool:
@@ -127,7 +135,12 @@ def _variants(case: ErrorCase, at: int) -> Iterator[tuple[bytes, ErrorCase]]:
         return
     schema = case.parsed
     words = schema_edits.names(schema)
+    is_key = at >= 0 and fault(case.text, at)[0] == "inside key"
     for plain, text, old, new in plain_at(case.text, at, whole=accepted):
+        if is_key and schema_edits.patterns_of(schema, old) != schema_edits.patterns_of(
+            schema, new
+        ):
+            continue  # another rule applies to it
         other = case.with_text(text)
         if old in words and not accepted:
             other = other.with_schema(schema_edits.renamed(schema, old, new))

@@ -51,6 +51,9 @@ class Fake:
     def are_right(self, cases):
         return [self.may_be(case) and self.reproduce(case) is None for case in cases]
 
+    def is_valid(self, case):
+        return self.may_be(case) == (case.kind == "false_rejection")
+
     def may_be(self, case):
         """Whether validators say of the text what an error of the kind needs."""
         try:
@@ -224,6 +227,14 @@ def named_in_a_branch(schema, text):
     return Symptom(at + 1, "bug", "", "inside key: letter") if at >= 0 else None
 
 
+def key_of_no_pattern(schema, text):
+    key = re.match(rb'{"([^"]+)"', text)
+    patterns = schema.get("patternProperties", {})
+    if key is None or not patterns or any(re.search(one, key[1].decode()) for one in patterns):
+        return None
+    return Symptom(2, "bug", "", f"inside key: {sort_of(key[1][:1])}")
+
+
 def is_bounded(schema):
     return re.search('"(min|max)Length"', compact(schema))
 
@@ -298,6 +309,11 @@ ONE = {
         refuses(rb'^"([^0])', lambda match: f"inside string: {sort_of(match[1])}",
                 lambda schema: "pattern" in schema, 1),
         [({"type": "string", "pattern": "0"}, text) for text in (b'"@0"', b'"}}0"', b'"A0"')], None,
+    ),
+    "a key that no pattern matches, whatever it is made of": (
+        "false_rejection", key_of_no_pattern,
+        [({"type": "object", "patternProperties": {"^[a-zA-Z]+$": {"type": "null"}}}, text)
+         for text in (b'{"]":0}', b'{"-a":0}')], None,
     ),
     "any character of a string": (
         "false_rejection",
@@ -414,6 +430,21 @@ def test_a_value_is_not_let_through_for_want_of_a_type_where_it_was_not():
     assert '"then"' in case.schema
     _, case = Engine(condition_or_pattern, "false_acceptance").bug(digit, b'{"z":""}')
     assert '"type"' not in case.schema
+
+
+def test_a_type_that_breaks_the_text_elsewhere_is_not_given():
+    """Two errors: bounds inside ``oneOf`` are ignored, and the type beside it is."""
+
+    def shows(schema, text):
+        parts = schema.get("properties", {"": schema})
+        if any("type" in part and "oneOf" in part for part in parts.values()):
+            return Symptom(-1, "bug", "type", "type")
+        return Symptom(-1, "bug", "oneOf", "oneOf") if '"minimum"' in compact(schema) else None
+
+    branches = [{"type": "number", "minimum": 1}, {"type": "string"}]
+    parts = {"a": {"oneOf": [{"type": "number"}]}, "b": {"oneOf": branches}}
+    _, case = Engine(shows, "false_acceptance").bug({"properties": parts}, b'{"a":0,"b":0}')
+    assert '"minimum"' in case.schema
 
 
 def test_names_that_a_dependency_lists_are_the_authors():
