@@ -191,12 +191,19 @@ def _cases(spec: EngineSpec, trial: Trial, error: ProvenError, schema: str) -> l
     wild = ErrorCase(spec.name, error.kind, schema, error.text)
     small = (error.bug.error,) if error.bug is not None and not error.bug.error.token else ()
     for one in filter(lambda case: case.text, (wild, *small)):
-        others = usual_spellings(one.text) if value_key(one.text) else ()
+        is_json = bool(value_key(one.text))
+        others = usual_spellings(one.text) if is_json else _laid_out(one.text)
         every = (one, *map(one.with_text, others))
         first, *rest = trial.are_right(every)
         if not first:
             found.append(every[:1] if one.kind in REJECTIONS and any(rest) else every)
     return found
+
+
+def _laid_out(text: bytes) -> Iterator[bytes]:
+    """A text that is no JSON in the usual layouts."""
+    dense = re.sub(rb"[ \t\r\n]*([][{}:,])[ \t\r\n]*", rb"\1", text)
+    yield from (dense, re.sub(rb"[:,]", rb"\g<0> ", dense))
 
 
 def _is_mended(trial: Trial, problem: Sequence[_Spellings], change: Callable[[Any], Any]) -> bool:

@@ -95,6 +95,24 @@ def test_nothing_is_left_out_for_what_is_let_through():
     assert _advice(schema, b"9", kind="false_acceptance", effect="invalid_value") == []
 
 
+class Narrow(Lying):
+    """Takes control characters, and without `any_whitespace` one blank after a colon."""
+
+    narrow = False
+
+    def _takes(self, schema, text):
+        return not self.narrow or b'": ' in text
+
+    def change(self, spec):
+        self.narrow = str(spec.options["any_whitespace"]).lower() == "false"
+
+
+def test_what_is_no_json_must_be_refused_in_every_layout():
+    """One layout alone is refused under an option that only says how JSON is laid out."""
+    how = {"kind": "false_acceptance", "effect": "not_json", "trial": Narrow()}
+    assert _advice({"type": "object"}, b'{"a":"\x01"}', **how) == []
+
+
 def test_what_has_a_schema_taken_is_said():
     said = _advice({"oneOf": [{"type": "string"}]}, status="refuses")
     assert said[0].startswith("xgrammar: write `anyOf` in place of `oneOf`")
