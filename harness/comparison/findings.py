@@ -206,9 +206,10 @@ class Verdicts:
         others, and low ids before high ones.
         """
         main = np.flatnonzero(np.isin(self.kind, (_ACCEPTED, _REJECTED)))
-        token, sort = self.token[main], np.zeros(len(main), dtype=np.int64)
-        for each in alike[:, main].astype(np.int64):
-            _, sort = np.unique(sort * (1 << 20) + each, return_inverse=True)
+        numbers: dict[tuple[int, ...], int] = {}
+        rows = zip(*alike[:, main].tolist(), strict=True)
+        sort = np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
+        token = self.token[main]
         order = np.lexsort((token, ~np.isin(token, first), sort))
         begins = np.searchsorted(sort[order], sort[order])
         surplus = main[order[np.arange(len(order)) - begins >= _FEW]]

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, product
 from operator import is_
 from typing import Any, Final
@@ -142,6 +142,9 @@ def _is_plain(text: bytes, written: int) -> bool:
 @lru_cache(1 << 10)
 def _spelled(text: bytes, written: int, document: _Form, layout: Layout) -> bytes:
     """The text of a document that begins with the first bytes of `text`."""
+    if not written and layout.indent is None and document.is_simple:
+        with contextlib.suppress(UnicodeEncodeError):  # half a surrogate pair
+            return _encoder(layout)(document.value).encode()
     cursor, stripped = after(text[:written]), len(text[:written].rstrip(_BLANK))
     assert cursor is not None, "a prefix of JSON goes on"
     inside = cursor.mode.in_string or cursor.mode.in_number or cursor.mode is Mode.LITERAL
@@ -159,6 +162,23 @@ class _Form:
     """A document as it is to be written; one object where two ways make no difference to it."""
 
     value: Any
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether Python's own encoder writes it, as it knows no numbers with their spelling."""
+        return not _has_spelled(self.value)
+
+
+def _has_spelled(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_spelled, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Spelled)
+
+
+@lru_cache
+def _encoder(layout: Layout) -> Callable[[Any], str]:
+    separators = (f",{layout.comma.decode()}", f":{layout.colon.decode()}")
+    return json.JSONEncoder(ensure_ascii=layout.ascii, separators=separators).encode
 
 
 @lru_cache(1 << 9)
