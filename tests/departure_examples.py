@@ -163,6 +163,7 @@ ORDERED_MISSES = [
 BEGUN = [
     lost('{"b": 1, "', b"a", A_B, rest='c": 1}'),
     lost('{"', b"ab", A_B, at=1, rest='": 1}'),
+    lost('{"a": 1', b",", {"allOf": [A_B]}, rest='"": 1}'),
     lost('{"', b"\\u0061", A_B, rest='x": 1}'),
 ]
 BEGUN_MISSES = [lost('{"b": 1, "', b"a", A_B, rest='": 1}'), lost('{"b": 1, "', b"a", A_B, rest="")]

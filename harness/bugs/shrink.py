@@ -217,6 +217,7 @@ class Shrinker:
             if case is None:
                 continue
             with self._trial(case) as trial:
+                trial.at_issue = effect if effect != UNCLEAR else ""
                 failures, counted = trial.failures, ""
                 for start in (*used_only(case), case):
                     symptom = trial.reproduce(start)
@@ -246,6 +247,7 @@ class Shrinker:
             if name != error.engine:
                 case = replace(error, engine=name)
                 with self._trial(case) as trial:
+                    trial.at_issue = effect if effect != UNCLEAR else ""
                     symptom = trial.reproduce(case)
                     if symptom and effect in ("", UNCLEAR, trial.effect(case, symptom)):
                         classes[name] = symptom.class_

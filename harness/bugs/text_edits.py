@@ -11,7 +11,7 @@ from harness.jsontext.spans import ValueSpan, root_of
 
 _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'{"a":0}')
 _PLAIN = (b"true", *_SIMPLE, b'"A"')
-LETTER = b"A"
+LETTERS = (b"A", b"z")
 """What is plain in any string."""
 _SIMPLER = {"letter": b"AEa", "digit": b"01", "2d": b"+"}
 LAYOUT = b" \t\n\r"
@@ -129,7 +129,7 @@ def plain_at(text: bytes, at: int, *, whole: bool) -> Iterator[tuple[bytes, byte
         if start < at <= end:
             units = (unit.span() for unit in _UNIT.finditer(text, start + 1, end))
             span = next((span for span in units if span[0] <= at < span[1]), (end, end))
-            for plain in (LETTER, b"0", b" "):
+            for plain in (*LETTERS, b"0", b" "):
                 now = _put(text, span, plain)[start : string.end() + len(plain) - span[1] + span[0]]
                 yield plain, _put(text, string.span(), now), _decoded(string[0]), _decoded(now)
             return

@@ -99,6 +99,9 @@ class Trial:
     `failures` is how often the engine failed or took too long; `seconds` what it took to compile.
     """
 
+    at_issue = ""
+    """The effect that cases have, as far as it matters to what they count as; a run knows it."""
+
     def __init__(
         self,
         spec: EngineSpec,
@@ -304,6 +307,8 @@ class Trial:
         rows = notes.rows.lists(VERDICT_TABLES[INSTANCE])
         if not rows["kind"] or rows["kind"][0] != case.kind:
             return None
+        if self.at_issue:
+            notes.rows.replace(VERDICT_TABLES[INSTANCE], effect=[self.at_issue])
         described = {"version": info.version, "options": info.options, "packages": info.packages}
         vocabulary = {"sha256": self.vocabulary.sha256}
         identity = {"engines": {name: described}, "vocabulary": vocabulary}

@@ -13,7 +13,7 @@ from typing import Final
 from harness.bugs import schema_edits
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.passes import is_json
-from harness.bugs.text_edits import LETTER, fault, plain_at, sort_of
+from harness.bugs.text_edits import LETTERS, fault, plain_at, sort_of
 from harness.bugs.trial import BRANCHES, Symptom, Trial
 from harness.verdict_kinds import ACCEPTANCES, WRONG_BITS
 
@@ -98,17 +98,21 @@ def _undone(trial: Trial, case: ErrorCase, at: int) -> tuple[bytes, bool]:
 
     That is so in a string where a letter is refused as well, whatever else undoes the error.
     """
-    loose = False
+    found, loose = b"", False
     for plain, other in _variants(case, at):
+        if found and plain not in LETTERS:
+            break
         shown = trial.reproduce(other)
         further = shown is not None and _is_plain_further_on(other.text, at, shown.at)
         same = further or (shown is not None and shown.at == at)
-        if plain == LETTER and same:
+        if plain in LETTERS and same:
             return b"", True
-        if not further and _is_mended(trial, other, shown, at):
-            return plain, False
+        if not found and not further and _is_mended(trial, other, shown, at):
+            found = plain
+            if plain not in LETTERS:
+                break
         loose |= same
-    return b"", loose
+    return found, loose and not found
 
 
 def _is_plain_further_on(text: bytes, before: int, at: int) -> bool:

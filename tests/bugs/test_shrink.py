@@ -310,6 +310,12 @@ ONE = {
                 lambda schema: "pattern" in schema, 1),
         [({"type": "string", "pattern": "0"}, text) for text in (b'"@0"', b'"}}0"', b'"A0"')], None,
     ),
+    "any character before a capital that a pattern asks for": (
+        "false_rejection",
+        refuses(rb'^"([^A-Z])', lambda match: f"inside string: {sort_of(match[1])}",
+                lambda schema: "pattern" in schema, 1),
+        [({"type": "string", "pattern": "[A-Z]"}, text) for text in (b'"]A"', b'"zA"')], None,
+    ),
     "a key that no pattern matches, whatever it is made of": (
         "false_rejection", key_of_no_pattern,
         [({"type": "object", "patternProperties": {"^[a-zA-Z]+$": {"type": "null"}}}, text)
