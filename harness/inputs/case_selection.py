@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.errors import UsageError, nearest
 from harness.inputs import case_jsonl, case_maskbench
+from harness.inputs.case_generated import open_generated
 from harness.inputs.cases import Case, CaseSource, ListedCases
 from harness.inputs.schema_inputs import read_tools
 
@@ -45,8 +46,8 @@ def open_cases(spec: str) -> CaseSource:
     ``embedded`` (those of the project), ``quick`` (a first selection of them), ``maskbench`` (what
     ``make data`` fetched or ``MASKCOURT_MASKBENCH`` names), ``maskbench:PATH`` (such an archive, or
     a directory of its files), ``jsonschemabench[:SPLIT]`` (schemas alone, from the Hugging Face
-    hub), ``tools:PATH`` (those in a file, a case a tool), ``jsonl:PATH`` or ``*.jsonl`` (the
-    user's own, a case a line).
+    hub), ``tools:PATH`` (those in a file, a case a tool), ``generated:N`` (made from a seed),
+    ``jsonl:PATH`` or ``*.jsonl`` (the user's own, a case a line).
     """
     kind, colon, rest = spec.partition(":")
     match kind:
@@ -58,13 +59,13 @@ def open_cases(spec: str) -> CaseSource:
             return case_maskbench.open_maskbench(Path(rest) if rest else None)
         case "jsonschemabench":
             return case_maskbench.open_hub(rest or None)
-        case "tools" if rest:
-            return _open_tools(Path(rest))
+        case "tools" | "generated" if rest:
+            return _open_tools(Path(rest)) if kind == "tools" else open_generated(rest)
     if (kind == "jsonl" and rest) or spec.endswith(".jsonl"):
         return case_jsonl.open_jsonl(Path(rest if kind == "jsonl" else spec))
     if Path(spec).exists():
         raise UsageError(f"cannot tell what {spec!r} holds", f"maskbench:{spec}, or jsonl:{spec}?")
-    known = ("quick", "embedded", "maskbench", "jsonschemabench", "tools:PATH", "jsonl:PATH")
+    known = ("quick", "embedded", "maskbench", "jsonschemabench", "tools:PATH", "generated:N")
     raise UsageError(f"no data is called {spec!r}", nearest(spec, known))
 
 

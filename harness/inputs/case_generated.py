@@ -1,0 +1,383 @@
+"""Generated cases: first a value, then a schema that takes it, and values that break one keyword.
+
+Keywords are drawn in proportion to how often MaskBench has them on subschemas of a type (counted
+over every eleventh of its files; those that it has hardly ever count as one in a hundred), and
+combined as they come, which no collection of real schemas does. Nothing made here is trusted: the
+validators judge every instance, and where they differ the case is contested.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from harness.errors import UsageError, nearest
+from harness.inputs.cases import Case, CaseSource, Instance
+
+DRAFTS: Final[Mapping[str, str]] = {
+    "draft-07": "http://json-schema.org/draft-07/schema#",
+    "2019-09": "https://json-schema.org/draft/2019-09/schema",
+    "2020-12": "https://json-schema.org/draft/2020-12/schema",
+}
+_OLD: Final = "draft-07"
+_FEWEST: Final = 0.01
+_WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
+    "string": {"maxLength": 0.076, "enum": 0.071, "minLength": 0.054, "pattern": 0.042,
+               "format": 0.021, "const": 0},
+    "integer": {"minimum": 0.128, "maximum": 0.077, "enum": 0.01, "exclusiveMinimum": 0,
+                "exclusiveMaximum": 0, "multipleOf": 0, "const": 0},
+    "number": {"minimum": 0.065, "maximum": 0.04, "multipleOf": 0.016, "exclusiveMinimum": 0,
+               "exclusiveMaximum": 0, "enum": 0},
+    "boolean": {"enum": 0, "const": 0},
+    "null": {"enum": 0, "const": 0},
+    "array": {"items": 0.96, "maxItems": 0.104, "minItems": 0.084, "uniqueItems": 0.018,
+              "prefixItems": 0, "contains": 0},
+    "object": {"properties": 0.848, "required": 0.462, "additionalProperties": 0.449,
+               "patternProperties": 0.035, "minProperties": 0, "maxProperties": 0,
+               "propertyNames": 0, "dependentRequired": 0},
+}  # fmt: skip
+_AROUND: Final[Mapping[str, float]] = {
+    "$ref": 0.635,
+    "oneOf": 0.029,
+    "anyOf": 0.024,
+    "allOf": 0.017,
+    "not": 0.011,
+    "if": 0,
+    "type list": 0.025,
+    "no type": 0.05,
+}
+_WORDS: Final = (
+    *("", "a", "Tea for two", 'Say "no"', "C:\\temp", "two\nlines", "größe", "日本", "😀", "x-1"),
+    *("user_name", "0", "true", "A" * 30),
+)
+_NAMES: Final = ("id", "name", "tags", "a", "b", "size", "größe", "x-y", "first name")
+_FORMATS: Final[Mapping[str, str]] = {
+    "date": "2024-02-29",
+    "date-time": "2024-05-06T07:08:09Z",
+    "time": "07:08:09Z",
+    "email": "tea@example.com",
+    "ipv4": "192.0.2.1",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+    "uri": "https://example.com/a?b=c",
+}
+_OTHERS: Final[Mapping[str, Any]] = {
+    "string": "other",
+    "integer": 7,
+    "number": 0.5,
+    "boolean": True,
+    "null": None,
+    "array": [],
+    "object": {},
+}
+
+
+class _Piece(NamedTuple):
+    """A schema that takes a value, and values like it that break one keyword each."""
+
+    schema: dict[str, Any]
+    misses: list[Any]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What generated schemas are like: how deep, of which draft, with which keywords alone."""
+
+    depth: int = 3
+    draft: str = "2020-12"
+    keywords: frozenset[str] = frozenset()
+    seed: int = 0
+
+
+class GeneratedCases(CaseSource):
+    """So many cases of a shape; each depends on its number, the seed and the shape alone."""
+
+    def __init__(self, count: int, shape: Shape) -> None:
+        self.name = f"generated:{count}"
+        self._shape = shape
+        about = json.dumps([_WEIGHTS, _AROUND, _WORDS, repr(shape), sorted(shape.keywords)])
+        self.sha256 = hashlib.sha256(about.encode()).hexdigest()
+        self.index = {f"generated/{number:05}": "generated" for number in range(count)}
+
+    def read(self, ids: Collection[str]) -> Iterator[Case]:
+        wanted = set(ids)
+        return (self._case(id_) for id_ in self.index if id_ in wanted)
+
+    def _case(self, id_: str) -> Case:
+        made = _Maker(random.Random(f"{self._shape.seed}/{id_}"), self._shape)  # noqa: S311
+        value = made.value(self._shape.depth)
+        piece = made.piece(value, self._shape.depth)
+        schema = {"$schema": DRAFTS[self._shape.draft], **piece.schema}
+        if made.defined:
+            schema[made.definitions] = made.defined
+        misses = {json.dumps(one, sort_keys=True): one for one in piece.misses}
+        wrong = tuple(map(Instance.of, misses.values()))
+        text = json.dumps(schema, ensure_ascii=False)
+        return Case(id_, "generated", text, (Instance.of(value),), wrong, f"made as {id_}")
+
+
+def open_generated(spec: str) -> GeneratedCases:
+    """What ``N[,depth=D][,draft=NAME][,keywords=A+B][,seed=S]`` asks for; else a `UsageError`."""
+    number, *options = spec.split(",")
+    given = dict(option.partition("=")[::2] for option in options)
+    form = "generated:N[,depth=D][,draft=NAME][,keywords=A+B][,seed=S]"
+    for name in given.keys() - {"depth", "draft", "keywords", "seed"}:
+        raise UsageError(f"generated cases have no option {name!r}", form)
+    counts = (number, given.get("depth", "3"), given.get("seed", "0"))
+    if not all(one.isdecimal() for one in counts) or int(number) < 1:
+        raise UsageError(f"generated:{spec} does not say how many cases", form)
+    draft = given.get("draft", "2020-12")
+    if draft not in DRAFTS:
+        raise UsageError(f"no draft {draft!r} to generate", nearest(draft, DRAFTS))
+    keywords = frozenset(filter(None, given.get("keywords", "").split("+")))
+    known = {name for some in (*_WEIGHTS.values(), _AROUND) for name in some}
+    for name in keywords - known:
+        raise UsageError(f"no keyword {name!r} to generate", nearest(name, known))
+    return GeneratedCases(int(number), Shape(int(counts[1]), draft, keywords, int(counts[2])))
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
+    return "null" if value is None else names.get(type(value), "number")
+
+
+class _Maker:
+    """What is drawn for one case; `defined` are the definitions so far."""
+
+    def __init__(self, drawn: random.Random, shape: Shape) -> None:
+        self._drawn, self._shape = drawn, shape
+        self.definitions = "definitions" if shape.draft == _OLD else "$defs"
+        self.defined: dict[str, Any] = {}
+
+    def value(self, depth: int) -> Any:
+        """Any value; objects and arrays mostly, down to a depth."""
+        drawn = self._drawn
+        kinds = ["string", "string", "integer", "number", "boolean", "null"]
+        kind = drawn.choice(["object"] * 5 + ["array"] * 3 + kinds if depth else kinds)
+        match kind:
+            case "object":
+                names = drawn.sample(_NAMES, drawn.randint(0, 4))
+                return {name: self.value(depth - 1) for name in names}
+            case "array":
+                return [self.value(depth - 1) for _ in range(drawn.randint(0, 3))]
+            case "string":
+                return drawn.choice((*_WORDS, *_FORMATS.values()))
+            case "integer":
+                return drawn.choice((0, 1, -1, 7, 42, 1000, -365, 2**31, drawn.randint(-99, 99)))
+            case "number":
+                return drawn.choice((0.5, -1.25, 3.14, 1e-7, 12.0, drawn.randint(-999, 999) / 100))
+        return None if kind == "null" else drawn.random() < 0.5
+
+    def piece(self, value: Any, depth: int) -> _Piece:
+        """A schema for a value."""
+        kind = _kind(value)
+        schema: dict[str, Any] = {"type": kind}
+        other = self._drawn.choice(
+            [one for one in _OTHERS if not {one, kind} <= {"integer", "number"}]
+        )
+        misses = [_OTHERS[other]] if other != kind else []
+        for keyword in self._keywords(_WEIGHTS[kind], sure=("items", "properties")):
+            make: Callable[[Any, int], _Piece | None] = getattr(self, f"_{keyword}")
+            found = make(value, depth)
+            if found is not None and not found.schema.keys() & schema.keys():
+                schema |= found.schema
+                misses += found.misses
+        declared = schema.get("properties", {})
+        if schema.get("additionalProperties") and declared.keys() >= getattr(value, "keys", set)():
+            schema["additionalProperties"] = False  # nothing else is there
+            misses.append({**value, "further": 1})
+        return self._around(value, _Piece(schema, misses), other)
+
+    def _keywords(self, weights: Mapping[str, float], sure: Sequence[str] = ()) -> list[str]:
+        """Some keywords; those that are all but `sure` to stand there by their frequency."""
+        asked = self._shape.keywords
+        left = {
+            name: max(weight, _FEWEST)
+            for name, weight in weights.items()
+            if not asked or name in asked or name in sure
+        }
+        found = [name for name in sure if name in left and self._drawn.random() < left.pop(name)]
+        for _ in range(self._drawn.choice((0, 1, 1, 2, 2, 3))):
+            if left:
+                (name,) = self._drawn.choices(list(left), list(left.values()))
+                del left[name]
+                found.append(name)
+        return found
+
+    def _around(self, value: Any, piece: _Piece, other: str) -> _Piece:
+        """The schema as it is, or inside a keyword that applies schemas in place."""
+        if self._drawn.random() < 0.7:
+            return piece
+        schema, misses = piece
+        differs = other != _kind(value)
+        match next(iter(self._keywords(_AROUND)), ""):
+            case "$ref":
+                name = f"part{len(self.defined)}"
+                self.defined[name] = schema
+                schema = {"$ref": f"#/{self.definitions}/{name}"}
+            case "oneOf" | "anyOf" as keyword:
+                branches = [schema, {"type": other, "enum": [_OTHERS[other]]}]
+                self._drawn.shuffle(branches)
+                schema, misses = {keyword: branches}, misses[1:]
+            case "allOf":
+                halves = list(schema.items())
+                at = self._drawn.randint(0, len(halves))
+                closes = {"additionalProperties", "items"} & schema.keys()
+                schema = {"allOf": [schema] if closes else [dict(halves[:at]), dict(halves[at:])]}
+            case "not" if differs:
+                schema = {**schema, "not": {"type": other}}
+            case "if":
+                schema, misses = {"if": {"type": schema["type"]}, "then": schema}, misses[1:]
+            case "type list" if differs:
+                schema, misses = {**schema, "type": [schema["type"], other]}, misses[1:]
+            case "no type":
+                schema = {key: one for key, one in schema.items() if key != "type"}
+                misses = misses[1:]
+        return _Piece(schema, misses)
+
+    def _enum(self, value: Any, _: int) -> _Piece:
+        values = [value, *(one for one in _OTHERS.values() if _kind(one) == _kind(value) != "null")]
+        distinct = {json.dumps(one): one for one in values if one is not True or value is True}
+        listed = list(distinct.values())
+        self._drawn.shuffle(listed)
+        return _Piece({"enum": listed}, [f"{value}?"] if isinstance(value, str) else [])
+
+    def _const(self, value: Any, _: int) -> _Piece:
+        return _Piece({"const": value}, [f"{value}?"] if isinstance(value, str) else [])
+
+    def _maxLength(self, value: str, _: int) -> _Piece:  # noqa: N802 - called by its keyword
+        most = len(value) + self._drawn.randint(0, 3)
+        return _Piece({"maxLength": most}, [value + "x" * (most - len(value) + 1)])
+
+    def _minLength(self, value: str, _: int) -> _Piece:  # noqa: N802
+        least = self._drawn.randint(0, len(value))
+        return _Piece({"minLength": least}, [value[: least - 1]] if least else [])
+
+    def _pattern(self, value: str, _: int) -> _Piece:
+        """Runs of letters and of digits as classes, all else as it is; or a part, unanchored."""
+        runs = re.findall(r"[a-z]+|[A-Z]+|[0-9]+|.", value, re.DOTALL)
+        classes = [_class_of(run) for run in runs]
+        if self._drawn.random() < 0.3 and runs:
+            return _Piece({"pattern": self._drawn.choice(classes)}, [])
+        return _Piece({"pattern": f"^{''.join(classes)}$"}, [f"{value}\u00a7"])
+
+    def _format(self, value: str, _: int) -> _Piece | None:
+        names = [name for name, one in _FORMATS.items() if one == value]
+        return _Piece({"format": names[0]}, [f"{value} "]) if names else None
+
+    def _minimum(self, value: float, _: int) -> _Piece:
+        least = value - self._drawn.choice((0, 0, 1, 10))
+        return _Piece({"minimum": least}, [least - 1])
+
+    def _maximum(self, value: float, _: int) -> _Piece:
+        most = value + self._drawn.choice((0, 0, 1, 10))
+        return _Piece({"maximum": most}, [most + 1])
+
+    def _exclusiveMinimum(self, value: float, _: int) -> _Piece:  # noqa: N802
+        return _Piece({"exclusiveMinimum": value - 1}, [value - 1])
+
+    def _exclusiveMaximum(self, value: float, _: int) -> _Piece:  # noqa: N802
+        return _Piece({"exclusiveMaximum": value + 1}, [value + 1])
+
+    def _multipleOf(self, value: float, _: int) -> _Piece | None:  # noqa: N802
+        if isinstance(value, int):
+            step = next((one for one in (10, 7, 5, 3, 2) if value % one == 0), 1)
+            return _Piece({"multipleOf": step}, [value + 1] if step > 1 else [])
+        fits = abs(value) < 1e6 and round(value, 2) == value
+        return _Piece({"multipleOf": 0.01}, [round(value + 0.005, 3)]) if fits else None
+
+    def _items(self, value: list[Any], depth: int) -> _Piece:
+        pieces = [self.piece(one, depth - 1) for one in value]
+        schemas = list({json.dumps(one.schema): one.schema for one in pieces}.values())
+        if len(schemas) != 1:
+            return _Piece({"items": {"anyOf": schemas} if schemas else {"type": "string"}}, [])
+        return _Piece({"items": schemas[0]}, [[*value, miss] for miss in pieces[0].misses])
+
+    def _prefixItems(self, value: list[Any], depth: int) -> _Piece | None:  # noqa: N802
+        pieces = [self.piece(one, depth - 1) for one in value]
+        if not pieces:
+            return None
+        keyword = "prefixItems" if self._shape.draft == "2020-12" else "items"
+        misses = [
+            [*value[:at], miss, *value[at + 1 :]]
+            for at, one in enumerate(pieces)
+            for miss in one.misses
+        ]
+        return _Piece({keyword: [one.schema for one in pieces]}, misses)
+
+    def _maxItems(self, value: list[Any], _: int) -> _Piece:  # noqa: N802
+        most = len(value) + self._drawn.randint(0, 1)
+        return _Piece({"maxItems": most}, [value + value[-1:] * 2] if value else [])
+
+    def _minItems(self, value: list[Any], _: int) -> _Piece:  # noqa: N802
+        least = self._drawn.randint(0, len(value))
+        return _Piece({"minItems": least}, [value[: least - 1]] if least else [])
+
+    def _uniqueItems(self, value: list[Any], _: int) -> _Piece | None:  # noqa: N802
+        is_unique = len({json.dumps(one, sort_keys=True) for one in value}) == len(value)
+        return (
+            _Piece({"uniqueItems": True}, [value + value[:1]] * bool(value)) if is_unique else None
+        )
+
+    def _contains(self, value: list[Any], depth: int) -> _Piece | None:
+        if not value:
+            return None
+        return _Piece({"contains": self.piece(self._drawn.choice(value), depth - 1).schema}, [[]])
+
+    def _properties(self, value: dict[str, Any], depth: int) -> _Piece:
+        some = [name for name in value if self._drawn.random() < 0.9]
+        pieces = {name: self.piece(value[name], depth - 1) for name in some}
+        declared = {name: one.schema for name, one in pieces.items()}
+        for name in self._drawn.sample(_NAMES, self._drawn.randint(0, 2)):
+            if name not in value:
+                declared[name] = {"type": self._drawn.choice(list(_OTHERS))}
+        misses = [{**value, name: miss} for name, one in pieces.items() for miss in one.misses]
+        return _Piece({"properties": declared}, misses)
+
+    def _required(self, value: dict[str, Any], _: int) -> _Piece:
+        some = [name for name in value if self._drawn.random() < 0.6]
+        self._drawn.shuffle(some)
+        misses = [{key: one for key, one in value.items() if key != name} for name in some]
+        return _Piece({"required": some}, misses)
+
+    def _additionalProperties(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
+        del value
+        return _Piece({"additionalProperties": True}, [])
+
+    def _patternProperties(self, value: dict[str, Any], depth: int) -> _Piece | None:  # noqa: N802
+        name = self._drawn.choice(list(value)) if value else ""
+        pattern = f"^{_class_of(name)}$"
+        if [one for one in value if re.search(pattern, one)] != [name]:
+            return None
+        piece = self.piece(value[name], depth - 1)
+        misses = [{**value, name: miss} for miss in piece.misses]
+        return _Piece({"patternProperties": {pattern: piece.schema}}, misses)
+
+    def _minProperties(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
+        return _Piece({"minProperties": len(value)}, [dict(list(value.items())[1:])] * bool(value))
+
+    def _maxProperties(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
+        return _Piece({"maxProperties": len(value)}, [{**value, "further": 1}])
+
+    def _propertyNames(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
+        most = max(map(len, value), default=1)
+        return _Piece({"propertyNames": {"maxLength": most}}, [{**value, "n" * (most + 1): 1}])
+
+    def _dependentRequired(self, value: dict[str, Any], _: int) -> _Piece | None:  # noqa: N802
+        if len(value) < 2 or self._shape.draft == _OLD:
+            return None
+        one, other = self._drawn.sample(list(value), 2)
+        left = {key: part for key, part in value.items() if key != other}
+        return _Piece({"dependentRequired": {one: [other]}}, [left])
+
+
+def _class_of(run: str) -> str:
+    """A pattern for a run of characters of one sort."""
+    for sort in ("a-z", "A-Z", "0-9"):
+        if re.fullmatch(f"[{sort}]+", run):
+            return f"[{sort}]{{1,{len(run) + 2}}}" if len(run) > 1 else f"[{sort}]+"
+    return re.sub(r"([\\^$.|?*+()\[\]{}/])", r"\\\1", run)
