@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import MAPS, assertions, objects, rebuilt, without_keyword
+from harness.bugs.schema_edits import MAPS, assertions, rebuilt, without_keyword
 from harness.bugs.text_edits import LAYOUT, fault, sort_of
 from harness.engines.specs import read_spec
+from harness.jsontext.pointers import values_in
 from harness.printable import escaped, printable
+from harness.schemas.schema import objects
 from harness.verdict_kinds import ACCEPTANCES
 
 _WORDS = ("type", "format", "$schema", "$ref")
@@ -140,11 +142,8 @@ def _names(schema: Any) -> dict[str, None]:
 
 
 def _numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(inner)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield value
+    numbers = (one for one in values_in(value) if isinstance(one, int | float))
+    return (one for one in numbers if not isinstance(one, bool))
 
 
 def _sort(value: float) -> str:

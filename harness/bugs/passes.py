@@ -9,6 +9,8 @@ from typing import Any
 
 from harness.bugs import schema_edits, text_edits
 from harness.bugs.error_case import ErrorCase
+from harness.jsontext.pointers import replaced
+from harness.schemas.schema import Path, objects
 from harness.verdict_kinds import ACCEPTANCES
 
 Pass = Callable[[ErrorCase], Iterator[ErrorCase]]
@@ -66,7 +68,7 @@ def _parts(case: ErrorCase) -> Iterator[ErrorCase]:
             yield case.with_schema(schema).with_text(text)
 
 
-def _plain(edits: Callable[[Any], Iterator[tuple[Any, schema_edits.Path, str]]]) -> Pass:
+def _plain(edits: Callable[[Any], Iterator[tuple[Any, Path, str]]]) -> Pass:
     """One part of the schema as plain as can be, in the text as well."""
 
     def edited(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -86,7 +88,7 @@ def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
     if not is_json(case):
         return
     schema = case.parsed
-    for path, part in schema_edits.objects(schema):
+    for path, part in objects(schema):
         for keyword in ("anyOf", "oneOf"):
             branches = part.get(keyword)
             if isinstance(branches, list) and len(branches) > 1:
@@ -98,10 +100,10 @@ def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
 def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
     """One atom of a pattern, and one character of a string, where neither goes alone."""
     schema = case.parsed
-    for path, part in schema_edits.objects(schema):
+    for path, part in objects(schema):
         if isinstance(part.get("pattern"), str) and not case.token:
             for atom, text in text_edits.atoms(part["pattern"], case.text):
-                edited = schema_edits.replaced(schema, (*path, "pattern"), atom)
+                edited = replaced(schema, (*path, "pattern"), atom)
                 yield case.with_schema(edited).with_text(text)
 
 

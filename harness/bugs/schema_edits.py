@@ -11,15 +11,26 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from harness.jsontext.pointers import part_at, replaced
 from harness.jsontext.spans import ValueSpan, root_of
-from harness.schemas.schema import LISTS, SINGLE, applied_below, mapping, matches, strings, target
+from harness.schemas.schema import (
+    DEFINITIONS,
+    LISTS,
+    SINGLE,
+    Path,
+    applied_below,
+    mapping,
+    matches,
+    objects,
+    strings,
+    target,
+)
 
 _OF_OBJECTS: Final = ("dependentSchemas", "dependencies", "dependentRequired")
-_DEFINITIONS: Final = ("$defs", "definitions")
-MAPS: Final = ("properties", "patternProperties", *_DEFINITIONS, *_OF_OBJECTS)
+MAPS: Final = ("properties", "patternProperties", *DEFINITIONS, *_OF_OBJECTS)
 """Keywords whose members are named by the author."""
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf")
-_CARRIED: Final = ("$schema", *_DEFINITIONS)
+_CARRIED: Final = ("$schema", *DEFINITIONS)
 _CUT_DOWN: Final = (*MAPS, *LISTS, "enum", "required")
 _SAYS_NOTHING: Final = frozenset(
     ("title", "description", "default", "examples", "example", "$comment", "$id", "id")
@@ -41,30 +52,6 @@ _PLAINEST: Final = {"type": "boolean"}
 _TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
 _GROUP: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 """A group or a class of a pattern."""
-
-Path = tuple[str | int, ...]
-
-
-def subschemas(schema: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every subschema with its path, outermost first."""
-    yield path, schema
-    if not isinstance(schema, dict):
-        return
-    for keyword, value in schema.items():
-        if keyword in MAPS and isinstance(value, dict):
-            for name, inner in value.items():
-                if isinstance(inner, dict | bool):
-                    yield from subschemas(inner, (*path, keyword, name))
-        elif keyword in LISTS and isinstance(value, list):
-            for index, inner in enumerate(value):
-                yield from subschemas(inner, (*path, keyword, index))
-        elif keyword in SINGLE and isinstance(value, dict | bool):
-            yield from subschemas(value, (*path, keyword))
-
-
-def objects(schema: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every subschema that is an object, with its path, outermost first."""
-    return ((path, part) for path, part in subschemas(schema) if isinstance(part, dict))
 
 
 def rebuilt(
@@ -94,28 +81,11 @@ def rebuilt(
     return out
 
 
-def replaced(schema: Any, path: Path, value: Any) -> Any:
-    """A copy in which `value` stands at `path`."""
-    if not path:
-        return value
-    whole, holder = _copied(schema, path)
-    holder[path[-1]] = value
-    return whole
-
-
 def without(schema: Any, path: Path) -> Any:
     """A copy without what stands at `path`."""
-    whole, holder = _copied(schema, path)
+    holder = part_at(schema, path[:-1]).copy()
     del holder[path[-1]]
-    return whole
-
-
-def _copied(schema: Any, path: Path) -> tuple[Any, Any]:
-    """A copy, and what in it holds the end of a path."""
-    whole = holder = copy.deepcopy(schema)
-    for step in path[:-1]:
-        holder = holder[step]
-    return whole, holder
+    return replaced(schema, path[:-1], holder)
 
 
 def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
@@ -200,7 +170,7 @@ def _referenced(schema: Any) -> Any:
         steps = {step for reference in references for step in reference.split("/")}
         kept = {
             keyword: {name: inner for name, inner in value.items() if name in steps}
-            if keyword in _DEFINITIONS and isinstance(value, dict)
+            if keyword in DEFINITIONS and isinstance(value, dict)
             else value
             for keyword, value in schema.items()
         }
@@ -208,7 +178,7 @@ def _referenced(schema: Any) -> Any:
             return {
                 name: value
                 for name, value in kept.items()
-                if value != {} or name not in _DEFINITIONS
+                if value != {} or name not in DEFINITIONS
             }
         schema = kept
 

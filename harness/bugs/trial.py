@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.schema_edits import objects
 from harness.bugs.text_edits import fault, sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
@@ -27,12 +26,13 @@ from harness.engines.requests import Follow, Probe
 from harness.engines.specs import EngineSpec
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
-from harness.inputs.cases import STYLES, Case
+from harness.inputs.cases import COMPACT, Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.jsontext.pointers import follow, steps
 from harness.replay.repeat import same_engines
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
+from harness.schemas.schema import objects
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
 from harness.verdict_kinds import ACCEPTANCES, BUG, DEAD_END, INSTANCE, REJECTIONS, WRONG_BITS
@@ -226,7 +226,7 @@ class Trial:
             effects.add(Rejected(0, case.text, tuple(case.text[:at]), at, at), columns, 0)
         elif case.kind == DEAD_END:
             effects.add(Rejected(0), columns, 0)
-            made = make(self._judge, schema, [], STYLES["compact"])
+            made = make(self._judge, schema, [], COMPACT)
             valid = [one.text for one in made.valid]
         effects.decide(lambda asks: self._asked(case.schema, asks), (), valid)
         return columns.effect[0]

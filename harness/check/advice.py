@@ -14,15 +14,16 @@ from itertools import compress
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import MAPS, replaced, subschemas
+from harness.bugs.schema_edits import MAPS
 from harness.bugs.trial import Trial
 from harness.check.answers import Answer, ProvenError
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
+from harness.jsontext.pointers import part_at, replaced, without
 from harness.jsontext.strict_json import parse
 from harness.jsontext.usual_spellings import usual_spellings, value_key
 from harness.protocol import Option
 from harness.schemas.rewritings import REWRITINGS, Place, Rewriting, SchemaAnatomy, everywhere
-from harness.schemas.schema import LISTS, SINGLE
+from harness.schemas.schema import LISTS, SINGLE, objects, walked
 from harness.validators.drafts import draft_of
 from harness.verdict_kinds import REJECTIONS
 
@@ -60,11 +61,7 @@ _IN_WORDS: Final = {
 def _one_of(place: Place, _: SchemaAnatomy) -> Any:
     part = place.schema
     fits = "oneOf" in part and "anyOf" not in part
-    return {**_but(part, "oneOf"), "anyOf": part["oneOf"]} if fits else None
-
-
-def _but(part: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in part.items() if name not in names}
+    return {**without(part, "oneOf"), "anyOf": part["oneOf"]} if fits else None
 
 
 _OTHERWISE: Final[Mapping[str, Rewriting]] = {
@@ -166,8 +163,8 @@ class _Tries:
                 return
             there = _keywords(self.problems[name][0][0].parsed).intersection(some)
             what = f"leave out {_listed(sorted(there))}, and check that afterwards"
-            without = functools.partial(_without, names=some)
-            self.attempt(what, without, [one for one in self.problems if one in left])
+            shorter = functools.partial(_without, names=some)
+            self.attempt(what, shorter, [one for one in self.problems if one in left])
 
     def lines(self) -> Iterator[str]:
         """What helped, the worst error first."""
@@ -237,7 +234,7 @@ def _removable(problem: Sequence[_Spellings]) -> list[list[str]]:
 
 def _keywords(schema: Any) -> set[str]:
     """The keywords of a schema that may be left out, in any place."""
-    found = {name for _, part in subschemas(schema) if isinstance(part, dict) for name in part}
+    found = {name for _, part in objects(schema) for name in part}
     return found - _STRUCTURE
 
 
@@ -267,8 +264,8 @@ def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]
 def _without(schema: Any, names: Sequence[str]) -> Any:
     """A schema without some keywords, wherever they stand; None where it has none of them."""
     changed = schema
-    for path, _ in reversed(list(subschemas(schema))):
-        part = functools.reduce(lambda whole, step: whole[step], path, changed)
+    for path, _ in reversed(list(walked(schema))):
+        part = part_at(changed, path)
         if isinstance(part, dict) and set(names) & part.keys():
-            changed = replaced(changed, path, _but(part, *names))
+            changed = replaced(changed, path, without(part, *names))
     return None if changed is schema else changed

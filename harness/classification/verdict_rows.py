@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from harness.engines.presets import backends_of, taken_by
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.pointers import objects_in
 from harness.runs.directory import RowNumbers, RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES, Words
@@ -215,15 +216,8 @@ class VerdictRows:
     @cache  # noqa: B019 - as long as the run is read
     def _declared(self, case: int) -> frozenset[str]:
         """All names that the schema of a case declares in any place."""
-        found, pending = set[str](), [self._lookup(case).root]
-        while pending:
-            part = pending.pop()
-            if isinstance(part, dict):
-                found.update(mapping(part, "properties"))
-            pending += (
-                part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-            )
-        return frozenset(found)
+        parts = objects_in(self._lookup(case).root)
+        return frozenset(name for part in parts for name in mapping(part, "properties"))
 
     @cache  # noqa: B019 - as long as the run is read
     def _references(self, case: int) -> list[bytes]:

@@ -82,18 +82,12 @@ def conformance(request: ConformanceRequest, output: ConformanceOutput) -> None:
 
 def _check(request: ConformanceRequest, output: ConformanceOutput) -> None:
     """Refuse options that do not go together, before anything is run."""
-    if request.drafts and request.suite is None:
-        raise UsageError(
-            "--draft goes with --suite", "the generated cases have no choice of drafts"
-        )
-    if request.suite is not None and (output.gates or output.write_gates):
-        raise UsageError("gate lists are about places of a schema", "leave out --suite")
     if output.gates is None and set(output.fail_on).intersection(_SCORES):
         raise UsageError(f"--fail-on {' and '.join(_SCORES)} go with --gates")
     if output.gates is not None and output.kind == "csv":
         raise UsageError("a score is printed as text or as JSON", "--format json, or none")
     defaults = ConformanceRequest()
-    others = ("engines", "suite", "drafts", "keywords", "out")
+    others = ("engines", "keywords", "out")
     if output.run is not None and any(
         getattr(request, name) != getattr(defaults, name) for name in others
     ):

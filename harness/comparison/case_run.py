@@ -23,7 +23,7 @@ from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
 from harness.engines.requests import Each, Follow
 from harness.inputs.canonical_tokens import Canonical
-from harness.inputs.cases import STYLES, Case, styled
+from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
 from harness.options import CHOICE, LIMITS, option
@@ -59,9 +59,6 @@ class Rules:
         "Walks per case, each along another of its valid instances. 0: values alone are fed.",
         heading=CHOICE,
         least=0,
-    )
-    style: str = option(
-        "default", "How reference texts are written.", heading=LIMITS, choices=tuple(STYLES)
     )
     formats: str = option(
         ASSERTION,
@@ -284,7 +281,7 @@ class RunningCase:
             of_text = (tools.vocabulary, tools.canonical, proofs)
             texts = CaseTexts(tools.panel, tools.judge, *of_text, self.failed)
             with self.notes.cost("instances"):
-                own = texts.prepare(self.case, rules.style)
+                own = texts.prepare(self.case)
                 texts.feed_instances(own, compiled)
                 # Apart: an engine that fails over a made text has been fed with the case's own.
                 self.step()
@@ -328,13 +325,12 @@ class RunningCase:
             self.effects,
             thins=rules.cap is not None,
         )
-        texts = [styled(one, rules.style) for one in self.case.valid]
+        texts = [one.text for one in self.case.valid]
         ruled = list(zip(texts, self.tools.judge.judge(texts), strict=True))
         fit = [text for text, ruling in ruled if ruling.verdict == VALID]
         if rules.generated:
             with self.notes.cost("generated"):
-                judge, style = self.tools.judge, STYLES[rules.style]
-                self.made = make_as_original(judge, self.case, self.schema, fit, style)
+                self.made = make_as_original(self.tools.judge, self.case, self.schema, fit)
         if not rules.walks:
             return [], ("values_alone", "there are no walks: values alone are fed")
         if fit:

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from harness.engines.requests import Follow
 from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.pointers import objects_in
 from harness.jsontext.spans import Entry, Part, ValueSpan, root_of
 from harness.jsontext.usual_spellings import (
     MOST,
@@ -531,7 +532,7 @@ def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int]
                     known.insert(at, name)
                 at = known.index(name) + 1
     every: list[Order] = [as_given]
-    every += [_as_declared(list(_objects(schema)), required_first=one) for one in (False, True)]
+    every += [_as_declared(list(objects_in(schema)), required_first=one) for one in (False, True)]
 
     own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
     return lambda engine: own.get(engine, every)
@@ -560,12 +561,3 @@ def _as_declared(objects: Sequence[dict[str, Any]], *, required_first: bool) -> 
         )
 
     return order
-
-
-def _objects(schema: Any) -> Iterator[dict[str, Any]]:
-    """The objects in any place of a schema."""
-    if isinstance(schema, dict):
-        yield schema
-    if isinstance(schema, dict | list):
-        for below in schema.values() if isinstance(schema, dict) else schema:
-            yield from _objects(below)

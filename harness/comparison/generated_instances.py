@@ -86,16 +86,14 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
         return Made(tuple(valid), tuple(_by_keyword(wrong)), len(values))
 
 
-def make_as_original(
-    judge: Judge, case: Case, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]
-) -> Made:
+def make_as_original(judge: Judge, case: Case, schema: Any, given: Sequence[bytes]) -> Made:
     """`make` for the case's schema; for a rewriting, the instances of the original.
 
     They come in the order and number in which the original has them; none where the validators do
     not say the same of all.
     """
     if case.original is None:
-        return make(judge, schema, given, style)
+        return make(judge, schema, given, {})
     names = dict(case.original.names)
     old = {new: name for name, new in names.items()}
     if isinstance(judge.open(case.original.schema), Unjudgeable):
@@ -104,13 +102,13 @@ def make_as_original(
     made = make(
         judge,
         strict_json.parse(case.original.schema.encode(), lone_surrogates=True),
-        [_renamed(text, old, style) for text in given],
-        style,
+        [_renamed(text, old) for text in given],
+        {},
     )
     judge.open(case.schema)
 
     def ruled(before: Sequence[Ruled]) -> tuple[Ruled, ...]:
-        texts = [_renamed(one.text, names, style) for one in before]
+        texts = [_renamed(one.text, names) for one in before]
         return tuple(map(Ruled, texts, judge.judge(texts)))
 
     with judge.apart():
@@ -121,11 +119,11 @@ def make_as_original(
     return Made(valid, invalid, made.attempted) if same else Made()
 
 
-def _renamed(text: bytes, names: Mapping[str, str], style: Mapping[str, Any]) -> bytes:
+def _renamed(text: bytes, names: Mapping[str, str]) -> bytes:
     if not names:
         return text
     value = with_names(json.loads(text), names)
-    return json.dumps(value, ensure_ascii=False, **style).encode()
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
 
+from harness.jsontext.pointers import objects_in
 from harness.jsontext.usual_spellings import value_key, with_decimals
 from harness.schemas.format_values import unusual_texts
+from harness.schemas.values import declared_names
 from harness.schemas.variants import Variants
 from harness.verdict_kinds import ACCEPTANCES, FALSE_ACCEPTANCE, PLAIN, RARE, REAL
 
@@ -42,7 +44,8 @@ class TextFacts:
         instances: Sequence[bytes] = (),
     ) -> None:
         self._variants = Variants(schema)
-        self._names = frozenset(_declared_names(schema))
+        parts = objects_in(schema)
+        self._names = frozenset(name for part in parts for name in declared_names(part))
         self._real = {*map(value_key, instances)} - {""}
         self._valid_without_formats = valid_without_formats
         self._known: dict[bytes, bool] = {}
@@ -136,18 +139,3 @@ def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
         return plain(with_decimals(text))
     except (ValueError, RecursionError):
         return False
-
-
-def _declared_names(schema: Any) -> Iterator[str]:
-    """The names of members that a schema declares or requires in any place."""
-    if isinstance(schema, dict):
-        properties, required = schema.get("properties"), schema.get("required")
-        yield from properties if isinstance(properties, dict) else ()
-        yield from filter(_is_text, required if isinstance(required, list) else ())
-    if isinstance(schema, dict | list):
-        for below in schema.values() if isinstance(schema, dict) else schema:
-            yield from _declared_names(below)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)

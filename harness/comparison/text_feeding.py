@@ -11,7 +11,7 @@ from harness.engines.panel import Panel
 from harness.engines.requests import Probe
 from harness.engines.text_probe import Probed
 from harness.inputs.canonical_tokens import Canonical
-from harness.inputs.cases import Case, styled
+from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling
@@ -55,10 +55,10 @@ class CaseTexts:
         encoded = self.vocabulary.encode_greedy(text) if tokens is None else tokens
         return FedText(label, text, (*encoded, self.vocabulary.eos), tokens is not None, ruling)
 
-    def prepare(self, case: Case, style: str) -> list[FedText]:
+    def prepare(self, case: Case) -> list[FedText]:
         """The case's instances, valid ones first, with what the validators say of them."""
-        labelled = [("valid", styled(one, style)) for one in case.valid]
-        labelled += [("invalid", styled(one, style)) for one in case.invalid]
+        labelled = [("valid", one.text) for one in case.valid]
+        labelled += [("invalid", one.text) for one in case.invalid]
         ruled = self.judge.judge([text for _, text in labelled])
         return [self.in_tokens(*one, ruling) for one, ruling in zip(labelled, ruled, strict=True)]
 

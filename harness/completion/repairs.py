@@ -14,8 +14,8 @@ from harness.completion.container_suffixes import ContainerSuffixes
 from harness.completion.value_suffixes import number_rests
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frame, load, path_of, slot_path
-from harness.jsontext.pointers import MISSING, child
-from harness.jsontext.remaining import in_slot, nested, part_at, rest_of, slot_text
+from harness.jsontext.pointers import MISSING, child, part_at
+from harness.jsontext.remaining import in_slot, nested, rest_of, slot_text
 from harness.schemas.schema import REFERENCES, Fault, Path, count, needed, same
 from harness.schemas.variants import Variant
 

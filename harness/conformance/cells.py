@@ -14,17 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.inputs.cases import STYLES, Case, Instance
-
-LATEST: Final = "2020-12"
-DRAFTS: Final[Mapping[str, str]] = {
-    "draft-04": "http://json-schema.org/draft-04/schema#",
-    "draft-06": "http://json-schema.org/draft-06/schema#",
-    "draft-07": "http://json-schema.org/draft-07/schema#",
-    "2019-09": "https://json-schema.org/draft/2019-09/schema",
-    LATEST: "https://json-schema.org/draft/2020-12/schema",
-}
-"""The drafts in their order, with what ``$schema`` says of each."""
+from harness.inputs.cases import COMPACT, DRAFTS, LATEST, Case, Instance, type_of
 
 _FRAGMENTS: Final = r"""
 type=string | <string> | "" "ab" | 1 true null ["a"]
@@ -220,12 +210,6 @@ def keyword_of(name: str) -> str:
     return name.partition("=")[0]
 
 
-def type_of(value: Any) -> str:
-    """The type of a JSON value, as ``type`` names it; of a whole number ``integer``."""
-    names = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string"}
-    return names.get(type(value), "array" if isinstance(value, list) else "object")
-
-
 def fragments() -> Iterator[Fragment]:
     draft = LATEST
     text = re.sub("<[a-z]+>", lambda short: _SHORT[short[0]], _FRAGMENTS)
@@ -349,7 +333,7 @@ FORMAT_PLACES: Final = tuple(one for one in PLACES if one.name in _OF_FORMATS)
 
 
 PREFIX: Final = "conformance"
-_STYLES: Final = ("default", "compact")
+_LAYOUTS: Final[tuple[Mapping[str, Any], ...]] = ({}, COMPACT)
 
 
 def cells() -> Iterator[Case]:
@@ -378,9 +362,9 @@ def _case(fragment: Fragment, place: SchemaPlace, schema: dict[str, Any]) -> Cas
 def instances(values: Iterable[Any]) -> tuple[Instance, ...]:
     """Values in each of the layouts, each text once."""
     texts = (
-        json.dumps(value, ensure_ascii=False, **STYLES[style]).encode()
+        json.dumps(value, ensure_ascii=False, **layout).encode()
         for value in values
-        for style in _STYLES
+        for layout in _LAYOUTS
     )
     return tuple(Instance(text, verbatim=True) for text in dict.fromkeys(texts))
 

@@ -52,10 +52,8 @@ class WrongText:
 class CellOutcome:
     """What one engine makes of one keyword at one place; `status` is one of `STATUSES`.
 
-    Of a suite the keyword is a file of tests, and the place its draft and group.
-
     `let_through` is an invalid text that it allows to the end, `forbidden` a valid one that it
-    forbids, `message` what it says itself of the schema, and `counted` how many values count.
+    forbids, and `message` what it says itself of the schema.
     """
 
     engine: str
@@ -66,7 +64,6 @@ class CellOutcome:
     let_through: WrongText | None = None
     forbidden: WrongText | None = None
     message: str = ""
-    counted: int = 0
 
     @property
     def is_wrong(self) -> bool:
@@ -81,7 +78,6 @@ class CellOutcome:
             "place": self.place,
             "outcome": self.status,
             **{name: one and one.row() for name, one in texts.items()},
-            "counted": self.counted,
             "message": self.message,
         }
 
@@ -91,7 +87,7 @@ class ConformanceTable:
     """The outcomes of all cells of a run, of every cell all engines.
 
     `engines` are versions by name, `data` is the digest of the cases, `unjudged` says by cell why
-    nothing can be said, `relabelled` counts the texts that a validator labels otherwise.
+    nothing can be said.
     """
 
     engines: Mapping[str, str]
@@ -100,7 +96,6 @@ class ConformanceTable:
     vocabulary: str
     outcomes: tuple[CellOutcome, ...]
     unjudged: Mapping[str, str]
-    relabelled: int
 
     @property
     def keywords(self) -> list[str]:
@@ -115,11 +110,11 @@ class ConformanceTable:
 
 
 def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
-    """What a finished run with cells or a suite as its cases says."""
+    """What a finished run with the cells as its cases says."""
     identity = run.manifest["identity"]
     ends = _ends(run.table("engines").to_pylist())
     found = _found(run, catalogue)
-    values, relabelled = _values(run)
+    values = _values(run)
     outcomes: list[CellOutcome] = []
     unjudged: dict[str, str] = {}
     columns = ["case", "family", "status", "message", "schema"]
@@ -141,7 +136,6 @@ def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
         identity["vocabulary"]["name"],
         tuple(outcomes),
         unjudged,
-        relabelled,
     )
 
 
@@ -156,21 +150,18 @@ _Found = Mapping[int, Sequence[tuple[str, str]]]
 """Kind and class of what an engine was found to do with a text, by the text's number."""
 
 
-def _values(run: RunDirectory) -> tuple[dict[str, list[_Value]], int]:
-    """The values of each case that count, and how many texts do not."""
-    relabelled = 0
+def _values(run: RunDirectory) -> dict[str, list[_Value]]:
+    """The values of each case of which both validators say what the case says."""
     grouped: dict[tuple[str, bool, bytes], dict[int, bytes]] = defaultdict(dict)
     columns = ["case", "instance", "label", "text", "verdict"]
     for row in run.table("instances", columns).to_pylist():
         if row["label"] == row["verdict"]:
             key = row["case"], row["label"] == "valid", without_layout(row["text"])
             grouped[key][row["instance"]] = row["text"]
-        else:
-            relabelled += 1
     values: dict[str, list[_Value]] = defaultdict(list)
     for (case, is_valid, _), texts in grouped.items():
         values[case].append(_Value(is_valid, texts))
-    return values, relabelled
+    return values
 
 
 def without_layout(text: bytes) -> bytes:
@@ -235,7 +226,7 @@ def _outcome(
         status = max(classes, key=STATUSES.index)
     elif status == ENFORCED and is_open:
         status = UNPROVEN
-    return CellOutcome(engine, *cell, status, schema, let_through, forbidden, message, len(values))
+    return CellOutcome(engine, *cell, status, schema, let_through, forbidden, message)
 
 
 def _allowed(value: _Value, found: _Found) -> WrongText | None:

@@ -63,8 +63,6 @@ def as_markdown(table: ConformanceTable) -> str:
     parts = [tables.as_markdown(Table.of("", rows[0], rows)) for rows in some]
     if many := len(table.unjudged):
         parts.append(f"{many:,} cases are left out: the validators cannot judge them.\n")
-    if many := table.relabelled:
-        parts.append(f"{many:,} texts do not count: a validator says other than their label.\n")
     return "\n".join(parts)
 
 
@@ -96,7 +94,6 @@ def as_json(table: ConformanceTable) -> dict[str, Any]:
         "schemas": {f"{one.keyword}/{one.place}": one.schema for one in table.outcomes},
         "cells": [one.row() for one in table.outcomes],
         "unjudged": dict(table.unjudged),
-        "relabelled_texts": table.relabelled,
     }
 
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from harness.engines.presets import TAKEN, RouteStep, described, find_preset
 from harness.engines.specs import adapter_class, built_in
+from harness.jsontext.pointers import pointer
 from harness.protocol import (
     Engine,
     EngineInfo,
@@ -26,6 +27,7 @@ from harness.protocol import (
     Vocabulary,
     complete_options,
 )
+from harness.schemas.schema import objects, types
 
 
 class ServerEngine:
@@ -139,14 +141,14 @@ def _vllm_xgrammar(schema: Any) -> str | None:
 
 
 def _vllm_avoids(one: Schema) -> bool:
-    types = _types(one)
+    names = types(one)
     every = one.get("allOf")
     return (
         (isinstance(every, list) and len(every) > 1)
-        or ("multipleOf" in one and ("number" in types or "integer" in types))
-        or ("array" in types and _has(one, "uniqueItems", "contains", "minContains", "maxContains"))
-        or ("string" in types and (_has_other_format(one) or _bounds_a_pattern(one)))
-        or ("object" in types and _vllm_avoids_object(one))
+        or ("multipleOf" in one and ("number" in names or "integer" in names))
+        or ("array" in names and _has(one, "uniqueItems", "contains", "minContains", "maxContains"))
+        or ("string" in names and (_has_other_format(one) or _bounds_a_pattern(one)))
+        or ("object" in names and _vllm_avoids_object(one))
     )
 
 
@@ -181,9 +183,9 @@ _OUTLINES_IGNORES = _BOTH_IGNORE | {
 
 def _sglang(fault: Callable[[Schema], str], backend: str, schema: Any) -> str | None:
     """The first fault of a subschema, in subschemas alone."""
-    for one, pointer in _subschemas(schema):
+    for path, one in objects(schema):
         if what := fault(one):
-            return f"JSON Schema at {pointer} is not supported by {backend}: {what}"
+            return f"JSON Schema at #{pointer(path)} is not supported by {backend}: {what}"
     return None
 
 
@@ -250,34 +252,6 @@ def _objects(value: Any) -> Iterator[Schema]:
                 yield from _objects(one)
 
 
-_ONE = (
-    *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
-    *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
-)
-_MANY = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-_NAMED = (
-    *("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties"),
-    "properties",
-)
-
-
-def _subschemas(schema: Any, pointer: str = "#") -> Iterator[tuple[Schema, str]]:
-    """The objects that stand where a keyword has a schema, with JSON pointers."""
-    if not isinstance(schema, dict):
-        return
-    yield schema, pointer
-    for key, value in schema.items():
-        if key in _ONE and isinstance(value, dict):
-            yield from _subschemas(value, f"{pointer}/{key}")
-        elif key in _MANY and isinstance(value, list):
-            for number, one in enumerate(value):
-                yield from _subschemas(one, f"{pointer}/{key}/{number}")
-        elif key in _NAMED and isinstance(value, dict):
-            for name, one in value.items():
-                escaped = name.replace("~", "~0").replace("/", "~1")
-                yield from _subschemas(one, f"{pointer}/{key}/{escaped}")
-
-
 def _has(one: Schema, *keys: str) -> bool:
     return any(key in one for key in keys)
 
@@ -286,13 +260,8 @@ def _among(one: Schema, keys: Collection[str]) -> str:
     return ", ".join(sorted(one.keys() & set(keys)))
 
 
-def _types(one: Schema) -> list[Any]:
-    types = one.get("type")
-    return types if isinstance(types, list) else [types]
-
-
 def _may_be_string(one: Schema) -> bool:
-    return one.get("type") is None or "string" in _types(one)
+    return one.get("type") is None or "string" in types(one)
 
 
 def _has_other_format(one: Schema) -> bool:

@@ -25,17 +25,17 @@ from typing import Any, Final
 import jsonschema_rs
 
 from harness.errors import InputError, UsageError, nearest
-from harness.impact.items import Item, Score, Turn, json_lines
+from harness.impact.items import Item, Score, Turn
 from harness.inputs.case_archives import members
+from harness.jsontext import strict_json
 from harness.schemas.schema import kinds
 
-CATEGORIES: Final = ("live_multiple", "multiple", "live_simple", "simple_python")
-"""Those of which every question is answered by one call, in types that JSON has."""
+CATEGORY: Final = "live_multiple"
+"""Of it every question is answered by one call, in types that JSON has."""
 
 _DISTRIBUTION: Final = "bfcl-eval"
 _INSTALL: Final = "pip install --no-deps bfcl-eval, or name a path with its data"
 _ANSWERS: Final = "possible_answer"
-_KEPT: Final = ("minimum", "maximum", "minItems", "maxItems")
 _SPELT: Final[Mapping[str, Mapping[str, bool]]] = {"boolean": {"true": True, "false": False}}
 
 
@@ -89,37 +89,35 @@ class FunctionCalling:
         )
 
 
-def load(path: Path | None = None, category: str = "live_multiple") -> FunctionCalling:
-    """The task of one of `CATEGORIES`.
+def load(path: Path | None = None) -> FunctionCalling:
+    """The task of `CATEGORY`.
 
     The data are in a directory or an archive, such as the wheel of ``bfcl-eval``; None is those of
-    the installed distribution. UsageError for another category or where nothing is installed,
-    InputError where the data are missing or not in the format.
+    the installed distribution. UsageError where nothing is installed, InputError where the data
+    are missing or not in the format.
     """
-    questions = {question.id: question for question in read(path, category)}
-    return FunctionCalling(f"bfcl_{category}", questions)
+    questions = {question.id: question for question in read(path)}
+    return FunctionCalling(f"bfcl_{CATEGORY}", questions)
 
 
-def read(path: Path | None, category: str) -> tuple[BfclQuestion, ...]:
-    """The questions of a category in their order; see `load`."""
-    if category not in CATEGORIES:
-        raise UsageError(f"no category {category!r} of BFCL", nearest(category, CATEGORIES))
+def read(path: Path | None) -> tuple[BfclQuestion, ...]:
+    """The questions in their order; see `load`."""
     if path is None:
         try:
             distribution = importlib.metadata.distribution(_DISTRIBUTION)
         except importlib.metadata.PackageNotFoundError:
             raise UsageError(f"{_DISTRIBUTION} is not installed here", _INSTALL) from None
         path = Path(str(distribution.locate_file("bfcl_eval/data")))
-    files = _files(path, category)
+    files = _files(path)
     questions, answers = (_by_id(*files[kind]) for kind in ("", _ANSWERS))
     if missing := next((id_ for id_ in questions if id_ not in answers), None):
         raise InputError(f"{files[_ANSWERS][0]} has no answer to {missing}")
     return tuple(_question(id_, questions[id_], answers[id_]) for id_ in questions)
 
 
-def _files(path: Path, category: str) -> dict[str, tuple[str, bytes]]:
+def _files(path: Path) -> dict[str, tuple[str, bytes]]:
     """The files with the questions, under ``""``, and with the answers: name and content."""
-    name = re.compile(rf"(?:.*/)?BFCL_v\d+_{category}\.json")
+    name = re.compile(rf"(?:.*/)?BFCL_v\d+_{CATEGORY}\.json")
     files: dict[str, tuple[str, bytes]] = {}
     for member in members(path):
         if name.fullmatch(member.name):
@@ -129,15 +127,21 @@ def _files(path: Path, category: str) -> dict[str, tuple[str, bytes]]:
             files[kind] = member.name, member.read()
     for kind in ("", _ANSWERS):
         if kind not in files:
-            wanted = str(Path(kind, f"BFCL_v*_{category}.json"))
+            wanted = str(Path(kind, f"BFCL_v*_{CATEGORY}.json"))
             raise InputError(f"{path} has no {wanted}", _INSTALL)
     return files
 
 
 def _by_id(name: str, content: bytes) -> dict[str, dict[str, Any]]:
     objects = {}
-    for number, value in json_lines(name, content):
-        if not isinstance(value.get("id"), str):
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = strict_json.parse(line)
+        except strict_json.JsonError as error:
+            raise InputError(f"{name}:{number}: {error}", "a line is one object") from None
+        if not isinstance(value, dict) or not isinstance(value.get("id"), str):
             raise InputError(f"{name}:{number} is no object with an id")
         objects[value["id"]] = value
     return objects
@@ -236,7 +240,6 @@ def _documented_value(documented: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "object" and documented.get("properties"):
         return arguments(documented)
     schema: dict[str, Any] = {"type": kind}
-    schema |= {name: documented[name] for name in _KEPT if name in documented}
     enum = documented.get("enum")
     if kind == "array":
         items = documented.get("items")

@@ -5,22 +5,19 @@ that are not at their end. Engines are asked for their masks one after the other
 model rests, so that they take no time from one another. A failure costs its engine the item, and
 nobody else anything.
 
-Sampling is by the largest sum of logit and noise (Gumbel): its distribution is the softmax, and
-the noise depends on nothing but seed, item and position. So an engine that forbids nothing of what
-the model would have drawn writes the very text that the model writes alone, and all differences
-between engines are differences between masks.
+The likeliest token is taken, so that an engine that forbids nothing of what the model would have
+written writes the very text that the model writes alone, and all differences between engines are
+differences between masks.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.engines.panel import Panel
 from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer, TokenChoice
@@ -30,30 +27,11 @@ from harness.options import option
 from harness.protocol import Mask
 from harness.workers.outcomes import Compiled, Crashed
 
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How tokens are drawn."""
-
-    temperature: float = option(0.0, "0 takes the likeliest token.", least=0)
-    seed: int = option(0, "Of the sample and the draws.")
-
-    def noise(self, item: str, position: int, size: int) -> Floats | None:
-        """What is added to the logits over the temperature, shape ``(size,)``; None if greedy."""
-        if not self.temperature:
-            return None
-        key = hashlib.sha256(f"{self.seed}/{item}/{position}".encode()).digest()
-        generator = np.random.Generator(np.random.PCG64(int.from_bytes(key, "little")))
-        return generator.gumbel(size=size)
-
 
 @dataclass(frozen=True)
 class Generation:
     """How texts are written."""
 
-    sampling: Sampling = field(default_factory=Sampling)
     max_tokens: int = option(512, "Of an answer; one that is cut counts as none.", least=1)
     unconstrained: bool = option(
         True, "Have the model answer without a mask, too.", "--unconstrained/--no-unconstrained"
@@ -92,15 +70,15 @@ class Generator:
             took = time.perf_counter_ns() - began
             for text in going:
                 text.cost.prompt = took
-            self._write(item, prompted, going)
+            self._write(prompted, going)
         return texts
 
-    def _write(self, item: Item, prompted: Decoding, texts: Sequence[ModelAnswer]) -> None:
+    def _write(self, prompted: Decoding, texts: Sequence[ModelAnswer]) -> None:
         """Write texts to their ends, together."""
         decoding = prompted.fork(len(texts))
         going = list(texts)
         for position in range(self._how.max_tokens):
-            self._take(item, position, going, decoding.logits)
+            self._take(position, going, decoding.logits)
             rows = [row for row, text in enumerate(going) if not text.outcome]
             going = [going[row] for row in rows]
             if not going or position + 1 == self._how.max_tokens:
@@ -114,16 +92,12 @@ class Generator:
         for text in going:
             text.outcome = CUT
 
-    def _take(
-        self, item: Item, position: int, going: Sequence[ModelAnswer], logits: Logits
-    ) -> None:
-        sampling, vocabulary = self._how.sampling, self.model.vocabulary
-        noise = sampling.noise(item.id, position, vocabulary.size)
+    def _take(self, position: int, going: Sequence[ModelAnswer], logits: Logits) -> None:
         for row, text in enumerate(going):
             mask = None
             if text.engine != UNCONSTRAINED and (mask := self._mask(text)) is None:
                 continue
-            step = choose(logits[row], mask, sampling.temperature, noise, position)
+            step = choose(logits[row], mask, position)
             text.removed += step.removed
             if step.chosen != step.token:
                 text.overruled.append(step)
@@ -131,7 +105,7 @@ class Generator:
                 text.outcome = DEAD_END
                 continue
             text.tokens.append(step.chosen)
-            if step.chosen in vocabulary.eos_ids:
+            if step.chosen in self.model.vocabulary.eos_ids:
                 text.outcome = ANSWERED
 
     def _mask(self, text: ModelAnswer) -> Mask | None:
@@ -152,24 +126,17 @@ class Generator:
         return cast("Mask", walked.masks[0])
 
 
-def choose(
-    logits: Logits,
-    mask: Mask | None,
-    temperature: float = 0.0,
-    noise: Floats | None = None,
-    position: int = 0,
-) -> TokenChoice:
-    """The next token by logits of shape ``(size,)`` and the noise of `Sampling`.
+def choose(logits: Logits, mask: Mask | None, position: int = 0) -> TokenChoice:
+    """The next token by logits of shape ``(size,)``: the likeliest that may come.
 
     The mask has ``(size + 31) // 32`` words; None allows everything.
     """
-    scaled = logits.astype(np.float64) / (temperature or 1.0)
-    scores = scaled if noise is None else scaled + noise
+    scores = logits.astype(np.float64)
     wanted = int(scores.argmax())
     if mask is None:
         return TokenChoice(position, wanted, 1.0, 0, wanted, 0.0)
     allowed = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little") > 0
-    shares = np.exp(scaled - scaled.max())
+    shares = np.exp(scores - scores.max())
     shares /= shares.sum()
     removed = float(shares[~allowed].sum())
     chosen = int(np.where(allowed, scores, -np.inf).argmax()) if allowed.any() else -1

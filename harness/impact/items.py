@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
-
-from harness.errors import InputError, MaskcourtError
-from harness.jsontext import strict_json
 
 
 @dataclass(frozen=True)
@@ -66,16 +63,3 @@ def sampled(items: Sequence[Item], count: int | None, seed: int) -> list[Item]:
         return list(items)
     draws = random.Random(f"{seed}/sample")  # noqa: S311 - to be repeated
     return [items[number] for number in sorted(draws.sample(range(len(items)), count))]
-
-
-def json_lines(name: str, content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file of JSON Lines with their lines' numbers; InputError for other lines."""
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if line.strip():
-            try:
-                value = strict_json.parse(line)
-            except MaskcourtError as error:
-                raise InputError(f"{name}:{number}: {error}", "a line is one object") from None
-            if not isinstance(value, dict):
-                raise InputError(f"{name}:{number} is no object", "a line is one object")
-            yield number, value

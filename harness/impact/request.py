@@ -36,7 +36,7 @@ class ImpactRequest:
         required=True,
     )
     sample: int | None = option(None, "Only N of the items.", least=1)
-    seed: int = option(0, "Of the sample and the draws.")
+    seed: int = option(0, "Of the sample.")
     how: Generation = field(default_factory=Generation)
     device: str = option("auto", "As torch names it.", heading=LIMITS)
     compile: float = option(

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from harness.errors import UsageError, nearest
-from harness.inputs.cases import Case, CaseSource, Instance
+from harness.inputs import cases
+from harness.inputs.cases import Case, CaseSource, Instance, type_of
+from harness.jsontext.pointers import without
 
-DRAFTS: Final[Mapping[str, str]] = {
-    "draft-07": "http://json-schema.org/draft-07/schema#",
-    "2019-09": "https://json-schema.org/draft/2019-09/schema",
-    "2020-12": "https://json-schema.org/draft/2020-12/schema",
-}
+DRAFTS: Final = dict(list(cases.DRAFTS.items())[2:])
+"""Those whose keywords are known here: all from draft-07 on."""
 _OLD: Final = "draft-07"
 _FEWEST: Final = 0.01
 _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
@@ -83,6 +82,10 @@ class _Piece(NamedTuple):
     misses: list[Any]
 
 
+_NOTHING: Final = _Piece({}, [])
+_Make = Callable[[str, Any, int], _Piece]
+
+
 @dataclass(frozen=True)
 class Shape:
     """What generated schemas are like: how deep, of which draft, with which keywords alone."""
@@ -140,11 +143,6 @@ def open_generated(spec: str) -> GeneratedCases:
     return GeneratedCases(int(number), Shape(int(counts[1]), draft, keywords, int(counts[2])))
 
 
-def _kind(value: Any) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
-    return "null" if value is None else names.get(type(value), "number")
-
-
 class _Maker:
     """What is drawn for one case; `defined` are the definitions so far."""
 
@@ -174,16 +172,15 @@ class _Maker:
 
     def piece(self, value: Any, depth: int) -> _Piece:
         """A schema for a value."""
-        kind = _kind(value)
+        kind = type_of(value)
         schema: dict[str, Any] = {"type": kind}
         other = self._drawn.choice(
             [one for one in _OTHERS if not {one, kind} <= {"integer", "number"}]
         )
         misses = [_OTHERS[other]] if other != kind else []
         for keyword in self._keywords(_WEIGHTS[kind], sure=("items", "properties")):
-            make: Callable[[Any, int], _Piece | None] = getattr(self, f"_{keyword}")
-            found = make(value, depth)
-            if found is not None and not found.schema.keys() & schema.keys():
+            found = self._one(keyword, value, depth)
+            if not found.schema.keys() & schema.keys():
                 schema |= found.schema
                 misses += found.misses
         declared = schema.get("properties", {})
@@ -213,13 +210,13 @@ class _Maker:
         if self._drawn.random() < 0.7:
             return piece
         schema, misses = piece
-        differs = other != _kind(value)
+        differs = other != type_of(value)
         match next(iter(self._keywords(_AROUND)), ""):
             case "$ref":
                 name = f"part{len(self.defined)}"
                 self.defined[name] = schema
                 schema = {"$ref": f"#/{self.definitions}/{name}"}
-            case "oneOf" | "anyOf" as keyword:
+            case "oneOf" | "anyOf" as keyword if differs:
                 branches = [schema, {"type": other, "enum": [_OTHERS[other]]}]
                 self._drawn.shuffle(branches)
                 schema, misses = {keyword: branches}, misses[1:]
@@ -235,144 +232,124 @@ class _Maker:
             case "type list" if differs:
                 schema, misses = {**schema, "type": [schema["type"], other]}, misses[1:]
             case "no type":
-                schema = {key: one for key, one in schema.items() if key != "type"}
-                misses = misses[1:]
+                schema, misses = without(schema, "type"), misses[1:]
         return _Piece(schema, misses)
 
-    def _enum(self, value: Any, _: int) -> _Piece:
-        values = [value, *(one for one in _OTHERS.values() if _kind(one) == _kind(value) != "null")]
-        distinct = {json.dumps(one): one for one in values if one is not True or value is True}
-        listed = list(distinct.values())
-        self._drawn.shuffle(listed)
-        return _Piece({"enum": listed}, [f"{value}?"] if isinstance(value, str) else [])
+    def _one(self, keyword: str, value: Any, depth: int) -> _Piece:
+        """A keyword that a value keeps; nothing where there is none of its sort."""
+        if keyword in ("enum", "const"):
+            misses = [f"{value}?"] if isinstance(value, str) else []
+            same = [
+                one for one in _OTHERS.values() if type_of(one) == type_of(value) and one != value
+            ]
+            listed = self._drawn.sample([value, *same], 1 + len(same))
+            return _Piece({keyword: listed if keyword == "enum" else value}, misses)
+        makers: dict[type, _Make] = {
+            dict: self._of_object,
+            list: self._of_array,
+            str: self._of_string,
+        }
+        make: _Make = makers.get(type(value), self._of_number)
+        return make(keyword, value, depth)
 
-    def _const(self, value: Any, _: int) -> _Piece:
-        return _Piece({"const": value}, [f"{value}?"] if isinstance(value, str) else [])
+    def _of_string(self, keyword: str, value: str, _: int) -> _Piece:
+        bound: Any = None
+        misses: list[Any] = []
+        match keyword:
+            case "maxLength":
+                bound = len(value) + self._drawn.randint(0, 3)
+                misses = [value + "x" * (bound - len(value) + 1)]
+            case "minLength":
+                bound = self._drawn.randint(0, len(value))
+                misses = [value[: bound - 1]] if bound else []
+            case "format":
+                bound = next((name for name, one in _FORMATS.items() if one == value), None)
+                misses = [f"{value} "]
+            case "pattern":  # runs of letters or digits as classes; or one of them, unanchored
+                runs = re.findall(r"[a-z]+|[A-Z]+|[0-9]+|.", value, re.DOTALL)
+                classes = [_class_of(run) for run in runs]
+                part = self._drawn.random() < 0.3 and runs
+                bound = self._drawn.choice(classes) if part else f"^{''.join(classes)}$"
+                misses = [] if part else [f"{value}\u00a7"]
+        return _Piece({keyword: bound}, misses) if bound is not None else _NOTHING
 
-    def _maxLength(self, value: str, _: int) -> _Piece:  # noqa: N802 - called by its keyword
-        most = len(value) + self._drawn.randint(0, 3)
-        return _Piece({"maxLength": most}, [value + "x" * (most - len(value) + 1)])
-
-    def _minLength(self, value: str, _: int) -> _Piece:  # noqa: N802
-        least = self._drawn.randint(0, len(value))
-        return _Piece({"minLength": least}, [value[: least - 1]] if least else [])
-
-    def _pattern(self, value: str, _: int) -> _Piece:
-        """Runs of letters and of digits as classes, all else as it is; or a part, unanchored."""
-        runs = re.findall(r"[a-z]+|[A-Z]+|[0-9]+|.", value, re.DOTALL)
-        classes = [_class_of(run) for run in runs]
-        if self._drawn.random() < 0.3 and runs:
-            return _Piece({"pattern": self._drawn.choice(classes)}, [])
-        return _Piece({"pattern": f"^{''.join(classes)}$"}, [f"{value}\u00a7"])
-
-    def _format(self, value: str, _: int) -> _Piece | None:
-        names = [name for name, one in _FORMATS.items() if one == value]
-        return _Piece({"format": names[0]}, [f"{value} "]) if names else None
-
-    def _minimum(self, value: float, _: int) -> _Piece:
-        least = value - self._drawn.choice((0, 0, 1, 10))
-        return _Piece({"minimum": least}, [least - 1])
-
-    def _maximum(self, value: float, _: int) -> _Piece:
-        most = value + self._drawn.choice((0, 0, 1, 10))
-        return _Piece({"maximum": most}, [most + 1])
-
-    def _exclusiveMinimum(self, value: float, _: int) -> _Piece:  # noqa: N802
-        return _Piece({"exclusiveMinimum": value - 1}, [value - 1])
-
-    def _exclusiveMaximum(self, value: float, _: int) -> _Piece:  # noqa: N802
-        return _Piece({"exclusiveMaximum": value + 1}, [value + 1])
-
-    def _multipleOf(self, value: float, _: int) -> _Piece | None:  # noqa: N802
-        if isinstance(value, int):
-            step = next((one for one in (10, 7, 5, 3, 2) if value % one == 0), 1)
-            return _Piece({"multipleOf": step}, [value + 1] if step > 1 else [])
-        fits = abs(value) < 1e6 and round(value, 2) == value
-        return _Piece({"multipleOf": 0.01}, [round(value + 0.005, 3)]) if fits else None
-
-    def _items(self, value: list[Any], depth: int) -> _Piece:
-        pieces = [self.piece(one, depth - 1) for one in value]
-        schemas = list({json.dumps(one.schema): one.schema for one in pieces}.values())
-        if len(schemas) != 1:
-            return _Piece({"items": {"anyOf": schemas} if schemas else {"type": "string"}}, [])
-        return _Piece({"items": schemas[0]}, [[*value, miss] for miss in pieces[0].misses])
-
-    def _prefixItems(self, value: list[Any], depth: int) -> _Piece | None:  # noqa: N802
-        pieces = [self.piece(one, depth - 1) for one in value]
-        if not pieces:
-            return None
-        keyword = "prefixItems" if self._shape.draft == "2020-12" else "items"
-        misses = [
-            [*value[:at], miss, *value[at + 1 :]]
-            for at, one in enumerate(pieces)
-            for miss in one.misses
-        ]
-        return _Piece({keyword: [one.schema for one in pieces]}, misses)
-
-    def _maxItems(self, value: list[Any], _: int) -> _Piece:  # noqa: N802
-        most = len(value) + self._drawn.randint(0, 1)
-        return _Piece({"maxItems": most}, [value + value[-1:] * 2] if value else [])
-
-    def _minItems(self, value: list[Any], _: int) -> _Piece:  # noqa: N802
-        least = self._drawn.randint(0, len(value))
-        return _Piece({"minItems": least}, [value[: least - 1]] if least else [])
-
-    def _uniqueItems(self, value: list[Any], _: int) -> _Piece | None:  # noqa: N802
-        is_unique = len({json.dumps(one, sort_keys=True) for one in value}) == len(value)
-        return (
-            _Piece({"uniqueItems": True}, [value + value[:1]] * bool(value)) if is_unique else None
+    def _of_number(self, keyword: str, value: float, _: int) -> _Piece:
+        if keyword == "multipleOf":
+            steps = [one for one in (10, 7, 5, 3, 2) if isinstance(value, int) and value % one == 0]
+            if not steps and (isinstance(value, int) or round(value, 2) != value):
+                return _NOTHING
+            return _Piece({keyword: steps[0] if steps else 0.01}, [value + (1 if steps else 0.005)])
+        exclusive = keyword.startswith("exclusive")
+        by = (1 if exclusive else self._drawn.choice((0, 0, 1, 10))) * (
+            -1 if "in" in keyword else 1
         )
+        miss = value + by if exclusive else value + by + (-1 if "in" in keyword else 1)
+        return _Piece({keyword: value + by}, [miss])
 
-    def _contains(self, value: list[Any], depth: int) -> _Piece | None:
-        if not value:
-            return None
-        return _Piece({"contains": self.piece(self._drawn.choice(value), depth - 1).schema}, [[]])
+    def _of_array(self, keyword: str, value: list[Any], depth: int) -> _Piece:
+        bound: Any = None
+        misses: list[Any] = []
+        pieces = [self.piece(one, depth - 1) for one in value] if "tems" in keyword else []
+        match keyword:
+            case "items":
+                schemas = list({json.dumps(one.schema): one.schema for one in pieces}.values())
+                bound = {"anyOf": schemas} if schemas[1:] else (*schemas, {"type": "string"})[0]
+                misses = [] if schemas[1:] else [[*value, a] for one in pieces for a in one.misses]
+            case "prefixItems" if pieces:
+                keyword = keyword if self._shape.draft == "2020-12" else "items"
+                bound = [one.schema for one in pieces]
+                misses = [
+                    [*value[:at], miss, *value[at + 1 :]]
+                    for at, one in enumerate(pieces)
+                    for miss in one.misses
+                ]
+            case "maxItems":
+                bound = len(value) + self._drawn.randint(0, 1)
+                misses = [value + value[-1:] * 2] if value else []
+            case "minItems":
+                bound = self._drawn.randint(0, len(value))
+                misses = [value[: bound - 1]] if bound else []
+            case "uniqueItems" if len({json.dumps(one) for one in value}) == len(value):
+                bound, misses = True, [value + value[:1]] * bool(value)
+            case "contains" if value:
+                bound = self.piece(self._drawn.choice(value), depth - 1).schema
+                misses = [[]]
+        return _Piece({keyword: bound}, misses) if bound is not None else _NOTHING
 
-    def _properties(self, value: dict[str, Any], depth: int) -> _Piece:
-        some = [name for name in value if self._drawn.random() < 0.9]
-        pieces = {name: self.piece(value[name], depth - 1) for name in some}
-        declared = {name: one.schema for name, one in pieces.items()}
-        for name in self._drawn.sample(_NAMES, self._drawn.randint(0, 2)):
-            if name not in value:
-                declared[name] = {"type": self._drawn.choice(list(_OTHERS))}
-        misses = [{**value, name: miss} for name, one in pieces.items() for miss in one.misses]
-        return _Piece({"properties": declared}, misses)
-
-    def _required(self, value: dict[str, Any], _: int) -> _Piece:
-        some = [name for name in value if self._drawn.random() < 0.6]
-        self._drawn.shuffle(some)
-        misses = [{key: one for key, one in value.items() if key != name} for name in some]
-        return _Piece({"required": some}, misses)
-
-    def _additionalProperties(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
-        del value
-        return _Piece({"additionalProperties": True}, [])
-
-    def _patternProperties(self, value: dict[str, Any], depth: int) -> _Piece | None:  # noqa: N802
+    def _of_object(self, keyword: str, value: dict[str, Any], depth: int) -> _Piece:
+        bound: Any = None
+        misses: list[Any] = []
         name = self._drawn.choice(list(value)) if value else ""
-        pattern = f"^{_class_of(name)}$"
-        if [one for one in value if re.search(pattern, one)] != [name]:
-            return None
-        piece = self.piece(value[name], depth - 1)
-        misses = [{**value, name: miss} for miss in piece.misses]
-        return _Piece({"patternProperties": {pattern: piece.schema}}, misses)
-
-    def _minProperties(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
-        return _Piece({"minProperties": len(value)}, [dict(list(value.items())[1:])] * bool(value))
-
-    def _maxProperties(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
-        return _Piece({"maxProperties": len(value)}, [{**value, "further": 1}])
-
-    def _propertyNames(self, value: dict[str, Any], _: int) -> _Piece:  # noqa: N802
-        most = max(map(len, value), default=1)
-        return _Piece({"propertyNames": {"maxLength": most}}, [{**value, "n" * (most + 1): 1}])
-
-    def _dependentRequired(self, value: dict[str, Any], _: int) -> _Piece | None:  # noqa: N802
-        if len(value) < 2 or self._shape.draft == _OLD:
-            return None
-        one, other = self._drawn.sample(list(value), 2)
-        left = {key: part for key, part in value.items() if key != other}
-        return _Piece({"dependentRequired": {one: [other]}}, [left])
+        match keyword:
+            case "properties":
+                some = [one for one in value if self._drawn.random() < 0.9]
+                pieces = {one: self.piece(value[one], depth - 1) for one in some}
+                further = self._drawn.sample(_NAMES, self._drawn.randint(0, 2))
+                bound = {one: piece.schema for one, piece in pieces.items()}
+                bound |= {one: {"type": "string"} for one in further if one not in value}
+                misses = [{**value, one: bad} for one in pieces for bad in pieces[one].misses]
+            case "required":
+                bound = self._drawn.sample(list(value), self._drawn.randint(0, len(value)))
+                misses = [without(value, one) for one in bound]
+            case "additionalProperties":
+                bound = True
+            case "patternProperties":
+                pattern = f"^{_class_of(name)}$"
+                if [one for one in value if re.search(pattern, one)] == [name]:
+                    piece = self.piece(value[name], depth - 1)
+                    bound = {pattern: piece.schema}
+                    misses = [{**value, name: bad} for bad in piece.misses]
+            case "minProperties":
+                bound, misses = len(value), [without(value, name)] * bool(value)
+            case "maxProperties":
+                bound, misses = len(value), [{**value, "further": 1}]
+            case "propertyNames":
+                most = max(map(len, value), default=1)
+                bound, misses = {"maxLength": most}, [{**value, "n" * (most + 1): 1}]
+            case "dependentRequired" if len(value) > 1 and self._shape.draft != _OLD:
+                other = self._drawn.choice([one for one in value if one != name])
+                bound, misses = {name: [other]}, [without(value, other)]
+        return _Piece({keyword: bound}, misses) if bound is not None else _NOTHING
 
 
 def _class_of(run: str) -> str:

@@ -11,45 +11,40 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from harness.errors import InputError, UsageError, nearest
+from harness.errors import InputError
 from harness.jsontext import strict_json
 
-STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "default": {},
-    "compact": {"separators": (",", ":")},
-    "indent": {"indent": 2},
+LATEST: Final = "2020-12"
+DRAFTS: Final[Mapping[str, str]] = {
+    "draft-04": "http://json-schema.org/draft-04/schema#",
+    "draft-06": "http://json-schema.org/draft-06/schema#",
+    "draft-07": "http://json-schema.org/draft-07/schema#",
+    "2019-09": "https://json-schema.org/draft/2019-09/schema",
+    LATEST: "https://json-schema.org/draft/2020-12/schema",
 }
-"""The arguments of `json.dumps` for every style that a value may be written in."""
+"""The drafts in their order, with what ``$schema`` says of each."""
+
+COMPACT: Final[Mapping[str, Any]] = {"separators": (",", ":")}
+"""The arguments of `json.dumps` for a text without white space."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A JSON text to be judged; a `verbatim` text is the same in every style."""
+    """A JSON text to be judged; a `verbatim` text is no value that was written here."""
 
     text: bytes
     verbatim: bool = False
 
     @classmethod
     def of(cls, value: object) -> Self:
-        """The instance that stands for a JSON value, written in the default style."""
-        return cls(_dump(value, "default"))
+        """The instance that stands for a JSON value, in UTF-8.
 
-
-def styled(instance: Instance, style: str) -> bytes:
-    """The text of `instance` in `style`, one of `STYLES`; a `UsageError` for another."""
-    if style not in STYLES:
-        raise UsageError(f"no style {style!r}", nearest(style, STYLES))
-    if instance.verbatim or style == "default":
-        return instance.text
-    return _dump(json.loads(instance.text), style)
-
-
-def _dump(value: object, style: str) -> bytes:
-    """`value` as UTF-8; all escaped where a lone surrogate cannot be written in any other way."""
-    try:
-        return json.dumps(value, ensure_ascii=False, **STYLES[style]).encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, **STYLES[style]).encode("ascii")
+        All is escaped where a lone surrogate cannot be written in any other way.
+        """
+        try:
+            return cls(json.dumps(value, ensure_ascii=False).encode("utf-8"))
+        except UnicodeEncodeError:
+            return cls(json.dumps(value).encode("ascii"))
 
 
 EQUAL: Final = "equal"
@@ -131,7 +126,14 @@ class ListedCases(CaseSource):
         return (case for id_, case in self._cases.items() if id_ in wanted)
 
 
-_KINDS: Final = {dict: "object", list: "array", str: "string", bool: "boolean"}
+_TYPES: Final = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    type(None): "null",
+}
 
 
 def schema_text(raw: bytes, where: str) -> str:
@@ -175,7 +177,12 @@ def parsed_list(members: Mapping[str, bytes], where: str, part: str) -> list[Any
 
 def kind_of(value: object) -> str:
     """The JSON type of `value`, with its article."""
-    if value is None:
-        return "null"
-    kind = _KINDS.get(type(value), "number")
+    kind = type_of(value).replace("integer", "number")
+    if kind == "null":
+        return kind
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def type_of(value: object) -> str:
+    """The type of a JSON value, as ``type`` names it; of a whole number ``integer``."""
+    return _TYPES.get(type(value), "number")

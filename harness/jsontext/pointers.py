@@ -1,9 +1,9 @@
-"""JSON Pointers (RFC 6901): written from the steps of a path, read back and followed."""
+"""Parts of JSON values: by paths and by JSON Pointers (RFC 6901), and all that there are."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -52,3 +52,42 @@ def follow(value: Any, steps: Iterable[str]) -> Any:
     for step in steps:
         value = child(value, step)
     return value
+
+
+def part_at(document: Any, path: Iterable[str | int]) -> Any:
+    """What a path leads to, or `MISSING`."""
+    for key in path:
+        in_list = isinstance(document, list) and isinstance(key, int) and key < len(document)
+        if not in_list and not (isinstance(document, dict) and key in document):
+            return MISSING
+        document = document[key]
+    return document
+
+
+def replaced(value: Any, path: Sequence[str | int], new: Any) -> Any:
+    """A copy in which `new` stands at a path that is there; what is beside the path is shared."""
+    if not path:
+        return new
+    copy = value.copy()
+    copy[path[0]] = replaced(value[path[0]], path[1:], new)
+    return copy
+
+
+def without(members: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """A copy of an object without some of its members."""
+    return {name: one for name, one in members.items() if name not in names}
+
+
+def values_in(value: Any) -> Iterator[Any]:
+    """A JSON value and all that are in it, outermost first."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        yield part
+        if isinstance(part, dict | list):
+            pending += reversed(part.values() if isinstance(part, dict) else part)
+
+
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects among these."""
+    return (part for part in values_in(value) if isinstance(part, dict))

@@ -17,7 +17,7 @@ from harness.jsontext.partial import (
     slot_path,
     with_value,
 )
-from harness.jsontext.pointers import MISSING
+from harness.jsontext.pointers import MISSING, part_at
 
 _SLOT_MODES: Final = frozenset((Mode.COLON, Mode.VALUE, Mode.STRING, Mode.LITERAL))
 
@@ -135,16 +135,6 @@ def slot_text(cursor: Cursor, value: Any, layout: Layout) -> bytes | None:
     if isinstance(value, str) or not text.startswith(cursor.atom):
         return None
     return text[len(cursor.atom) :]
-
-
-def part_at(document: Any, path: Iterable[str | int]) -> Any:
-    """What a path leads to, or `MISSING`."""
-    for key in path:
-        in_list = isinstance(document, list) and isinstance(key, int) and key < len(document)
-        if not in_list and not (isinstance(document, dict) and key in document):
-            return MISSING
-        document = document[key]
-    return document
 
 
 def nested(frames: Frames) -> list[Frames]:

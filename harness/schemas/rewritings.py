@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, Final
 
-from harness.jsontext.pointers import escape, steps
-from harness.schemas.schema import Path, kinds, listed, mapping, subschemas, target
+from harness.jsontext.pointers import escape, objects_in, part_at, replaced, without
+from harness.schemas.schema import Path, kinds, listed, mapping, objects, target
 
 _DEFINITIONS: Final = dict.fromkeys(("draft-04", "draft-06", "draft-07"), "definitions")
 _OLD: Final = "draft-04"
@@ -60,11 +58,12 @@ class SchemaAnatomy:
 
     def __init__(self, root: dict[str, Any], draft: str) -> None:
         self.root, self.draft = root, draft
-        every = list(_places(root))
+        found = sorted(objects(root), key=lambda one: len(one[0]))
+        every = [Place(path, part) for path, part in found]
         self.places = every[:_MOST_PLACES]
-        objects = list(_objects(root))
-        self.references = [one["$ref"] for one in objects if isinstance(one.get("$ref"), str)]
-        self.evaluates = any(key.startswith("unevaluated") for one in objects for key in one)
+        parts = list(objects_in(root))
+        self.references = [one["$ref"] for one in parts if isinstance(one.get("$ref"), str)]
+        self.evaluates = any(key.startswith("unevaluated") for one in parts for key in one)
         """Whether any keyword depends on what others have looked at."""
         below = [place.schema for place in every if place.path]
         self.is_movable = not any(
@@ -78,7 +77,7 @@ class SchemaAnatomy:
         if not place.path and isinstance(schema, dict):
             kept = {key: value for key, value in self.root.items() if key in _OF_ROOT}
             return kept | {key: value for key, value in schema.items() if key not in _OF_ROOT}
-        return _with(self.root, place.path, schema)
+        return replaced(self.root, place.path, schema)
 
     def may_move(self, place: Place) -> bool:
         """Whether nothing refers to what is inside a place, which is no longer where it was."""
@@ -88,45 +87,6 @@ class SchemaAnatomy:
             one.startswith(inside) and (place.path or not one.startswith(kept))
             for one in self.references
         )
-
-
-def _places(root: dict[str, Any]) -> Iterator[Place]:
-    """Every subschema that is an object, those of definitions too."""
-    pending = deque([Place((), root)])
-    while pending:
-        here = pending.popleft()
-        yield here
-        parts = [
-            ((one.keyword, *_unescaped(one.step)), one.schema) for one in subschemas(here.schema)
-        ]
-        for name in ("$defs", "definitions"):
-            parts += [((name, key), part) for key, part in mapping(here.schema, name).items()]
-        pending += [Place((*here.path, *at), part) for at, part in parts if isinstance(part, dict)]
-
-
-def _unescaped(step: str) -> Path:
-    return tuple(int(one) if one.isdecimal() else one for one in steps(step)) if step else ()
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-    for below in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        yield from _objects(below)
-
-
-def _at(value: Any, path: Path) -> Any:
-    return reduce(lambda here, step: here[step], path, value)
-
-
-def _with(value: Any, path: Path, new: Any) -> Any:
-    if not path:
-        return new
-    copy = value.copy()
-    copy[path[0]] = _with(value[path[0]], path[1:], new)
-    return copy
 
 
 Changed = dict[str, Any] | None
@@ -148,10 +108,6 @@ def _wrapped(wrap: Callable[[Any], dict[str, Any]], *, booleans: bool = False) -
 def _of_keywords(change: Callable[[dict[str, Any], SchemaAnatomy], Changed]) -> Rewriting:
     """Keywords of a schema; beside a reference they may be ignored."""
     return lambda place, of: None if place.has_reference else change(place.schema, of)
-
-
-def _without(schema: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key not in names}
 
 
 def _swapped(schema: dict[str, Any], old: str, new: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +138,7 @@ def _inlined(place: Place, of: SchemaAnatomy) -> Changed:
     if beside and of.definitions == "$defs":  # from 2019-09 on that applies as well
         return None
     found = target(of.root, place.schema["$ref"])
-    closed = isinstance(found, dict) and not any("$ref" in one for one in _objects(found))
+    closed = isinstance(found, dict) and not any("$ref" in one for one in objects_in(found))
     return found if closed else None
 
 
@@ -193,7 +149,7 @@ def _defined(of: SchemaAnatomy) -> Iterator[Written]:
         return
     for place in of.places:
         if place.path and not place.has_reference and of.may_move(place) and name not in place.path:
-            root = _with(of.root, place.path, {"$ref": f"#/{name}/moved"})
+            root = replaced(of.root, place.path, {"$ref": f"#/{name}/moved"})
             yield Written({**root, name: {**root.get(name, {}), "moved": place.schema}})
 
 
@@ -261,9 +217,8 @@ def _unannotated(of: SchemaAnatomy) -> Iterator[Written]:
             for one in of.references
             for name in _ANNOTATIONS
         ):
-            here = _at(root, place.path)
-            left = {key: value for key, value in here.items() if key not in _ANNOTATIONS}
-            root = _with(root, place.path, left)
+            here = part_at(root, place.path)
+            root = replaced(root, place.path, without(here, *_ANNOTATIONS))
     if root != of.root:
         yield Written(root)
 
@@ -283,7 +238,7 @@ def _split(place: Place, of: SchemaAnatomy) -> Changed:
     if closed or len(members) < 2 or not isinstance(conjoined, list) or not of.may_move(place):
         return None
     parts = [{"properties": dict(members[at::2])} for at in (0, 1)]
-    return {**_without(schema, "properties"), "allOf": [*parts, *conjoined]}
+    return {**without(schema, "properties"), "allOf": [*parts, *conjoined]}
 
 
 def _types_apart(place: Place, of: SchemaAnatomy) -> Changed:
@@ -307,7 +262,7 @@ def _lengths_as_pattern(schema: dict[str, Any], _: SchemaAnatomy) -> Changed:
         return None
     high = bounds[1] if "maxLength" in schema else ""
     return {
-        **_without(schema, "minLength", "maxLength"),
+        **without(schema, "minLength", "maxLength"),
         "pattern": f"^[\\s\\S]{{{bounds[0]},{high}}}$",
     }
 
@@ -334,7 +289,7 @@ def _implied_left_out(schema: dict[str, Any], of: SchemaAnatomy) -> Changed:
     kind = schema.get("type")
     if isinstance(kind, str) and constants and all(kind in kinds(one) for one in constants):
         idle.append("type")
-    return _without(schema, *idle) if idle else None
+    return without(schema, *idle) if idle else None
 
 
 _OF_NAMES: Final = frozenset(
@@ -360,13 +315,13 @@ def _renamed(of: SchemaAnatomy) -> Iterator[Written]:
     names = {name: f"name_{at}" for at, name in enumerate(dict.fromkeys(declared))}
     root: Any = of.root
     for place in sorted(of.places, key=lambda place: -len(place.path)):
-        here = _at(root, place.path)
+        here = part_at(root, place.path)
         changed = dict(here)
         if members := mapping(here, "properties"):
             changed["properties"] = {names[name]: part for name, part in members.items()}
         if required := listed(here.get("required")):
             changed["required"] = [names.get(str(name), name) for name in required]
-        root = _with(root, place.path, changed)
+        root = replaced(root, place.path, changed)
     yield Written(root, names)
 
 
@@ -428,7 +383,7 @@ def everywhere(rewriting: Rewriting, schema: Any, draft: str) -> Any:
         return None
     subject = SchemaAnatomy(schema, draft)
     for place in reversed(subject.places):
-        here = _at(subject.root, place.path)
+        here = part_at(subject.root, place.path)
         changed = rewriting(Place(place.path, here), subject)
         if changed is not None:
             subject.root = subject.replaced(place, changed)

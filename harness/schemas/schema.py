@@ -7,7 +7,7 @@ whatever schema: what is malformed counts as absent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
@@ -25,6 +25,7 @@ Fault = tuple[str, Path, Path]
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 """Keywords with a subschema for each name."""
+DEFINITIONS: Final = ("$defs", "definitions")
 LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
 """Keywords with a list of subschemas."""
 FOR_MEMBERS: Final = frozenset(
@@ -35,7 +36,7 @@ SINGLE: Final = frozenset(
     (
         *("items", "additionalItems", "unevaluatedItems", "contains"),
         *("additionalProperties", "unevaluatedProperties", "propertyNames"),
-        *("not", "if", "then", "else"),
+        *("not", "if", "then", "else", "contentSchema"),
     )
 )
 _IN_PLACE: Final = frozenset(("allOf", "anyOf", "oneOf", "if", "then", "else", "$ref"))
@@ -63,6 +64,28 @@ def subschemas(schema: dict[str, Any]) -> Iterator[Applied]:
                 yield Applied(keyword, f"/{index}", part)
         elif keyword in SINGLE:
             yield Applied(keyword, "", value)
+
+
+def walked(schema: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every subschema with its path, those of definitions too, outermost first."""
+    yield path, schema
+    if not isinstance(schema, dict):
+        return
+    for keyword, value in schema.items():
+        if keyword in (*MAPS, *DEFINITIONS) and isinstance(value, dict):
+            for name, inner in value.items():
+                if isinstance(inner, dict | bool):
+                    yield from walked(inner, (*path, keyword, name))
+        elif keyword in LISTS and isinstance(value, list):
+            for index, inner in enumerate(value):
+                yield from walked(inner, (*path, keyword, index))
+        elif keyword in SINGLE and isinstance(value, dict | bool):
+            yield from walked(value, (*path, keyword))
+
+
+def objects(schema: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every subschema that is an object, with its path, outermost first."""
+    return ((path, part) for path, part in walked(schema) if isinstance(part, dict))
 
 
 def applied_below(schema: dict[str, Any], key: str | int) -> list[Applied]:
@@ -349,7 +372,7 @@ def mapping(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def types(schema: dict[str, Any]) -> list[str]:
+def types(schema: Mapping[str, Any]) -> list[str]:
     """The type names that `schema` lists; empty when it does not say."""
     wanted = schema.get("type")
     return [wanted] if isinstance(wanted, str) else strings(wanted)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, Final
 
+from harness.jsontext.pointers import replaced
 from harness.jsontext.spans import root_of
 from harness.schemas.format_values import format_values
 from harness.schemas.schema import (
@@ -57,7 +58,7 @@ def violations(values: Values, schema: Any, value: Any, depth: int = 0) -> list[
     if isinstance(value, list):
         parts = enumerate(value[:3])
     below = [
-        [_with(value, key, one) for one in violations(values, inner, part, depth + 1)]
+        [replaced(value, (key,), one) for one in violations(values, inner, part, depth + 1)]
         for key, part in islice(parts, _MAX_CHILDREN)
         if (inner := child_schema(variant, key)) is not False
     ]
@@ -80,12 +81,6 @@ def _of_two(values: Values, schema: Any) -> Iterator[Any]:
         others = [one for one in parts if one is not part]
         options = values.options(part, _MAX_DEPTH - 6)
         yield from (one for one in options if any(values.fits(o, one) for o in others))
-
-
-def _with(value: Any, key: Any, part: Any) -> Any:
-    if isinstance(value, dict):
-        return {**value, key: part}
-    return [*value[:key], part, *value[key + 1 :]]
 
 
 def _of_value(values: Values, variant: Variant, value: Any) -> Iterator[Any]:

@@ -92,7 +92,7 @@ class TestWhatIsAskedFor:
             (["--seed", "x"], "'--seed': 'x' is no whole number"),
             (["--memory", "4X"], "'4X' is no size; write 512M or 4G"),
             (["--compile-timeout", 0], "'0' is no number of seconds (greater than 0)"),
-            (["--style", "tight"], "'tight' is not one of 'default', 'compact', 'indent'"),
+            (["--formats", "x"], "'x' is not one of 'assertion', 'annotation'"),
             (["--family", "owm"], "no family 'owm' in the data (did you mean 'own'?)"),
             (["--id", "nothing-*"], "none of 3 case ids matches 'nothing-*'"),
             (["--eos", "<end>"], "no token '<end>' to end with"),

@@ -70,8 +70,6 @@ class TestCommand:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--draft", "draft7"], "--draft goes with --suite"),
-        (["--suite", ".", "--write-gates", "x"], "gate lists are about places"),
         (["--fail-on", "passed_wrongly"], "go with --gates"),
         (["--run", ".", "-e", "xgrammar"], "--run reads what was run"),
         (["--keyword", "minlength"], "no case is about the keyword 'minlength'"),

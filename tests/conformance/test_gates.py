@@ -26,7 +26,7 @@ def table():
         CellOutcome("e", *where, word, "{}", LAX if word in ("too_lax", "departure") else None)
         for where, word in WORDS.items()
     ]
-    return ConformanceTable({"e": "2.0"}, {"e": {"x": 1}}, "abc", "bytes", tuple(outcomes), {}, 0)
+    return ConformanceTable({"e": "2.0"}, {"e": {"x": 1}}, "abc", "bytes", tuple(outcomes), {})
 
 
 def scored(tmp_path, table, gates):

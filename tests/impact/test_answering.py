@@ -9,7 +9,7 @@ import pytest
 from harness.errors import RunDirectoryError
 from harness.impact.answering import outermost, whole
 from harness.impact.answers import ANSWERS, UNCONSTRAINED, ImpactRun, open_impact
-from harness.impact.generation import Sampling, choose
+from harness.impact.generation import choose
 from harness.protocol import allows, set_bits
 from tests.impact.scripted import FORBIDS_2, ScriptedModel, Wants, answering, item
 from tests.miniatures import ConsumeLies, CrashesOnMask, Enumerator, ForbidsOne, RefusesAll
@@ -111,30 +111,15 @@ def test_times_are_there_for_each_token():
     assert cost.prompt > 0
 
 
-def test_the_same_seed_draws_the_same_texts_and_another_others():
-    schema = {"enum": [[n] for n in range(10)]}
-    model = ScriptedModel("")
-
-    def texts(seed):
-        how = {"sampling": Sampling(1.0, seed), "unconstrained": False}
-        some = [item(schema, name=str(n)) for n in range(5)]
-        return [answers(model, [Enumerator], one, **how)["Enumerator"].text for one in some]
-
-    assert texts(1) == texts(1)
-    assert texts(1) != texts(2)
-
-
-def test_what_is_drawn_differs_only_where_a_mask_forbids_it():
-    logits = np.zeros(64, dtype=np.float32)
+def test_what_is_taken_differs_only_where_a_mask_forbids_it():
     everything, half = set_bits(range(64), 2), set_bits(range(32), 2)
-    for position in range(50):
-        noise = Sampling(1.0, 0).noise("item", position, 64)
-        free = choose(logits, None, 1.0, noise).chosen
-        assert choose(logits, everything, 1.0, noise).chosen == free
-        masked = choose(logits, half, 1.0, noise)
-        assert masked.token == free
-        assert (masked.chosen != masked.token) == (free >= 32)
-        assert masked.removed == pytest.approx(0.5)
+    for wanted in range(64):
+        logits = np.zeros(64, dtype=np.float32)
+        logits[wanted] = 1
+        assert choose(logits, None).chosen == choose(logits, everything).chosen == wanted
+        masked = choose(logits, half)
+        assert masked.token == wanted
+        assert (masked.chosen != wanted) == (wanted >= 32)
 
 
 def test_the_choice_never_leaves_the_mask():
@@ -144,14 +129,6 @@ def test_the_choice_never_leaves_the_mask():
         mask = set_bits(draw.choice(70, size=5, replace=False).tolist(), 3)
         assert allows(mask, choose(logits, mask).chosen)
     assert choose(logits, np.zeros(3, dtype=np.uint32)).chosen == -1
-
-
-def test_sampling_follows_the_softmax():
-    logits = np.log(np.array([0.7, 0.2, 0.1], dtype=np.float32))
-    drawn = [
-        choose(logits, None, 1.0, Sampling(1.0, 0).noise("", n, 3)).chosen for n in range(2000)
-    ]
-    assert np.bincount(drawn) / 2000 == pytest.approx([0.7, 0.2, 0.1], abs=0.04)
 
 
 def test_an_answer_survives_its_line():

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 import jsonschema_rs
 import pytest
 
-from harness.impact.bfcl import CATEGORIES, load, read, score_call
+from harness.impact.bfcl import CATEGORY, load, read, score_call
 from tests.command import ROOT
 from tests.impact.accepted_calls import first_call, mutants
 
@@ -61,9 +61,8 @@ def published():
         yield reason
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_scores_are_those_of_the_published_checker(published, category):
-    questions = read(None, category)
+def test_scores_are_those_of_the_published_checker(published):
+    questions = read(None)
     chosen = (
         random.Random(0).sample(questions, 30) + [one for one in questions if _nested(one)][:30]
     )
@@ -71,7 +70,7 @@ def test_scores_are_those_of_the_published_checker(published, category):
     for asked in chosen:
         for kind, answer in mutants(asked):
             found = score_call(answer, asked.function, asked.accepted)
-            assert found.reason == published(asked, answer, category), (asked.id, kind, answer)
+            assert found.reason == published(asked, answer, CATEGORY), (asked.id, kind, answer)
             kinds[kind] += 1
     assert sum(kinds.values()) > 500
     assert len(kinds) > 40
@@ -84,7 +83,7 @@ def _nested(asked):
 
 def test_every_schema_is_one_and_accepts_the_first_accepted_call():
     """But where the data contradict the documentation: `docs/impact_tasks.md` has these items."""
-    task, questions = load(), read(None, "live_multiple")
+    task, questions = load(), read(None)
     assert len(task.items()) == len(questions) == 1053
     invalid = set()
     for item, asked in zip(task.items(), questions, strict=True):
@@ -99,7 +98,7 @@ def test_every_schema_is_one_and_accepts_the_first_accepted_call():
 
 
 def test_the_first_accepted_call_is_right_but_where_it_is_not_documented():
-    task, questions = load(), read(None, "live_multiple")
+    task, questions = load(), read(None)
     scores = [
         task.score(item, first_call(asked))
         for item, asked in zip(task.items(), questions, strict=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.errors import InputError, UsageError
 from harness.inputs.case_selection import apportioned, open_cases, sampled, select
-from harness.inputs.cases import Case, Instance, ListedCases, styled
+from harness.inputs.cases import Case, Instance, ListedCases
 
 
 def case(id_, family="f", valid=True):
@@ -27,26 +27,9 @@ many = source(
 )
 
 
-@pytest.mark.parametrize(
-    ("style", "text"),
-    [
-        ("default", '{"é": [1.0, null]}'),
-        ("compact", '{"é":[1.0,null]}'),
-        ("indent", '{\n  "é": [\n    1.0,\n    null\n  ]\n}'),
-    ],
-)
-def test_a_value_is_written_in_each_style(style, text):
-    assert styled(Instance.of({"é": [1.0, None]}), style) == text.encode()
-
-
-@pytest.mark.parametrize("style", ["default", "compact", "indent"])
-def test_a_verbatim_text_is_the_same_in_every_style_and_a_lone_surrogate_stays_an_escape(style):
-    text = b'{ "a":1e2,"a" : "\\u0041" }'
-    assert styled(Instance(text, verbatim=True), style) == text
-    text = styled(Instance.of(["\ud800é"]), style)
-    assert text.replace(b"\n", b"").replace(b" ", b"") == rb'["\ud800\u00e9"]'
-    with pytest.raises(UsageError, match=f"'{style}'"):
-        styled(Instance.of(1), style[:-1])
+def test_a_value_is_written_as_it_is_and_a_lone_surrogate_as_an_escape():
+    assert Instance.of({"é": [1.0, None]}).text == '{"é": [1.0, null]}'.encode()
+    assert Instance.of(["\ud800é"]).text == rb'["\ud800\u00e9"]'
 
 
 def test_a_source_is_read_in_ascending_order_of_id():
