@@ -216,8 +216,7 @@ class Shrinker:
         for case in (whole, self._with_token(witness, whole)):
             if case is None:
                 continue
-            with self._trial(case) as trial:
-                trial.at_issue = effect if effect != UNCLEAR else ""
+            with self._trial(case, effect) as trial:
                 failures, counted = trial.failures, ""
                 for start in (*used_only(case), case):
                     symptom = trial.reproduce(start)
@@ -246,8 +245,7 @@ class Shrinker:
         for name in self.specs:
             if name != error.engine:
                 case = replace(error, engine=name)
-                with self._trial(case) as trial:
-                    trial.at_issue = effect if effect != UNCLEAR else ""
+                with self._trial(case, effect) as trial:
                     symptom = trial.reproduce(case)
                     if symptom and effect in ("", UNCLEAR, trial.effect(case, symptom)):
                         classes[name] = symptom.class_
@@ -268,12 +266,14 @@ class Shrinker:
         before = spelled(self.vocabulary, witness.before)
         return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
 
-    def _trial(self, case: ErrorCase) -> contextlib.AbstractContextManager[Trial]:
-        """A trial of the case's engine, with the case's token for the time being."""
+    def _trial(self, case: ErrorCase, effect: str) -> contextlib.AbstractContextManager[Trial]:
+        """A trial of the case's engine, with the case's token and effect for the time being."""
         if case.engine not in self._trials and self.lent is None:
             spec, made_with = self.specs[case.engine], self.made_with.get(case.engine)
             self._trials[case.engine] = Trial(spec, self._judge, self.catalogue, made_with)
-        return (self.lent or self._trials[case.engine]).with_token(case.token)
+        trial = self.lent or self._trials[case.engine]
+        trial.at_issue = effect if effect != UNCLEAR else ""
+        return trial.with_token(case.token)
 
     def _is_there(self, case: ErrorCase, witness: Witness, symptom: Symptom) -> bool:
         """Whether a refusal is that of the verdict's token, and not of a byte before it."""
