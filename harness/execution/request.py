@@ -26,7 +26,7 @@ class BenchRequest:
     cases: str | None = option(
         None,
         "quick (68 of the embedded cases), embedded (all 324), maskbench[:PATH],"
-        " jsonschemabench[:SPLIT], tools:FILE, generated:N or FILE.jsonl."
+        " tools:FILE, generated:N or FILE.jsonl."
         "  [default: quick; embedded where other options choose from them]",
         "-c",
         metavar="SPEC",

@@ -1,41 +1,28 @@
-"""Cases of MaskBench: its archive or a directory, or its schemas alone from the Hugging Face hub.
+"""Cases of MaskBench: its archive, or a directory of its files.
 
 MaskBench is the folder ``maskbench/data`` of https://github.com/guidance-ai/jsonschemabench: a
 file a schema, ``{"description", "meta", "schema", "tests": [{"description", "valid", "data"}]}``.
 The id is the file's name without its suffix. The family is what stands in it before ``---``, and
-before the first ``_`` where there is none (``BFCL_java_0``, ``JME_1``). On the hub the dataset
-epfl-dlab/JSONSchemaBench has a configuration for each family, the splits ``train``, ``val`` and
-``test``, and the columns ``unique_id`` and ``json_schema``.
+before the first ``_`` where there is none (``BFCL_java_0``, ``JME_1``).
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from harness.directories import MASKBENCH, fetched_path
-from harness.errors import InputError, UsageError, nearest
-from harness.inputs.case_archives import Member, combined_sha256, content_sha256, members
-from harness.inputs.cases import Case, CaseSource, Instance, ListedCases, parsed_list, schema_text
+from harness.errors import InputError
+from harness.inputs.case_archives import Member, combined_sha256, members
+from harness.inputs.cases import Case, CaseSource, Instance, parsed_list, schema_text
 from harness.jsontext import strict_json
 from harness.jsontext.spans import raw_members
-
-DATASET: Final = "epfl-dlab/JSONSchemaBench"
-REVISION: Final = "5bd0f4640badc6f3f02df796421d21cb0ca0b141"
-"""The commit of the dataset that is read, so that a run can be repeated."""
-
-_FAMILIES: Final = (
-    *("Github_easy", "Github_hard", "Github_medium", "Github_trivial", "Github_ultra"),
-    *("Glaiveai2K", "JsonSchemaStore", "Kubernetes", "Snowplow", "WashingtonPost"),
-)
-_SPLITS: Final = ("train", "val", "test")
 
 _SUFFIX: Final = ".json"
 
@@ -163,46 +150,3 @@ def _case(id_: str, text: bytes, where: str) -> Case:
                 raise InputError(f"{where}: tests[{number}] has no 'valid' and 'data'")
     valid, invalid = map(tuple, instances.values())
     return Case(id_, family_of(id_), schema_text(parts["schema"], where), valid, invalid, where)
-
-
-def open_hub(split: str | None = None) -> CaseSource:
-    """The schemas of JSONSchemaBench in `split`, or in all three; ids are those of MaskBench."""
-    if split is not None and split not in _SPLITS:
-        raise UsageError(f"no split {split!r}", nearest(split, _SPLITS))
-    load = _library().load_dataset
-    cases: dict[str, Case] = {}
-    for family in _FAMILIES:
-        for part in _SPLITS if split is None else (split,):
-            for case in _hub_cases(load, family, part):
-                twin = cases.setdefault(case.id, case)  # a row may repeat another word for word
-                if twin.schema != case.schema:
-                    message = f"two schemas have the id {case.id!r}: {twin.source}, {case.source}"
-                    raise InputError(message)
-    digest = content_sha256({id_: case.schema.encode() for id_, case in cases.items()})
-    name = "jsonschemabench" if split is None else f"jsonschemabench:{split}"
-    return ListedCases(name, list(cases.values()), digest)
-
-
-def _library() -> Any:
-    """The library, not the plain folder ``datasets/`` that the import finds in a checkout."""
-    with suppress(ImportError):
-        library = importlib.import_module("datasets")
-        if hasattr(library, "load_dataset"):
-            return library
-    message = "the Hugging Face library `datasets` is not installed"
-    raise InputError(message, "pip install 'maskcourt[datasets]'")
-
-
-def _hub_cases(load: Any, family: str, split: str) -> Iterator[Case]:
-    try:
-        rows: Iterable[Mapping[str, Any]] = load(DATASET, family, split=split, revision=REVISION)
-    except Exception as error:  # each layer below has errors of its own
-        hint = "it needs the network once; then it is in the library's cache"
-        message = f"cannot load {DATASET} ({family}, {split}): {type(error).__name__}: {error}"
-        raise InputError(message, hint) from error
-    for row in rows:
-        id_ = str(row["unique_id"]).removesuffix(".json")
-        id_ = id_ if "---" in id_ else f"{family}---{id_}"
-        where = f"{DATASET}:{family}/{split}:{id_}"
-        schema = schema_text(str(row["json_schema"]).encode("utf-8"), where)
-        yield Case(id_, family, schema, (), (), where)

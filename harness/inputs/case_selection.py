@@ -45,9 +45,8 @@ def open_cases(spec: str) -> CaseSource:
 
     ``embedded`` (those of the project), ``quick`` (a first selection of them), ``maskbench`` (what
     ``make data`` fetched or ``MASKCOURT_MASKBENCH`` names), ``maskbench:PATH`` (such an archive, or
-    a directory of its files), ``jsonschemabench[:SPLIT]`` (schemas alone, from the Hugging Face
-    hub), ``tools:PATH`` (those in a file, a case a tool), ``generated:N`` (made from a seed),
-    ``jsonl:PATH`` or ``*.jsonl`` (the user's own, a case a line).
+    a directory of its files), ``tools:PATH`` (those in a file, a case a tool), ``generated:N``
+    (made from a seed), ``jsonl:PATH`` or ``*.jsonl`` (the user's own, a case a line).
     """
     kind, colon, rest = spec.partition(":")
     match kind:
@@ -57,15 +56,13 @@ def open_cases(spec: str) -> CaseSource:
             return case_jsonl.quick()
         case "maskbench":
             return case_maskbench.open_maskbench(Path(rest) if rest else None)
-        case "jsonschemabench":
-            return case_maskbench.open_hub(rest or None)
         case "tools" | "generated" if rest:
             return _open_tools(Path(rest)) if kind == "tools" else open_generated(rest)
     if (kind == "jsonl" and rest) or spec.endswith(".jsonl"):
         return case_jsonl.open_jsonl(Path(rest if kind == "jsonl" else spec))
     if Path(spec).exists():
         raise UsageError(f"cannot tell what {spec!r} holds", f"maskbench:{spec}, or jsonl:{spec}?")
-    known = ("quick", "embedded", "maskbench", "jsonschemabench", "tools:PATH", "generated:N")
+    known = ("quick", "embedded", "maskbench", "tools:PATH", "generated:N")
     raise UsageError(f"no data is called {spec!r}", nearest(spec, known))
 
 

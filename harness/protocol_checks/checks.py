@@ -253,14 +253,6 @@ class EngineHost:
             ended=ended, crashed=True, violated=[Violation(*marked, ended, again, text)]
         )
 
-    def replay(self, result: CaseResult, rule: str, violation: Violation) -> str | None:
-        """Try again from nothing: the complaint, or None where it does not show any more.
-
-        Raises LookupError with the reason where the trial cannot be repeated.
-        """
-        self.begin(result.schema, [], result.case, samples=0)
-        return self._retry(rule, violation.consumed, violation.tokens)
-
     def _retry(self, rule: str, consumed: Tokens, tokens: Tokens | None) -> str | None:
         answer = self._ask("trial", rule=rule, consumed=consumed, tokens=tokens)
         if isinstance(answer, Crashed):

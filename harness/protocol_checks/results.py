@@ -1,24 +1,16 @@
-"""What the checks found: counted by engine and rule, stored as a file, shown as tables.
-
-A file is a head and a line for each engine and case. So a run that was interrupted goes on where it
-was, its table can be printed again, and what is in it can be tried again.
-"""
+"""What the checks found: counted by engine and rule, shown as a table."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from harness.errors import RunDirectoryError, UsageError
-from harness.files import LineFile
 from harness.printable import code, one_line
 from harness.protocol_checks.checks import CaseResult
 from harness.protocol_checks.rules import RULES
-from harness.protocol_checks.trial import RuleResult, Violation, read_result
+from harness.protocol_checks.trial import RuleResult, Violation
 from harness.render.table import Column, Table
 
 
@@ -73,8 +65,11 @@ class RuleCount:
         return f"{outcome}: {words}" if words else str(outcome)
 
     def as_json(self) -> dict[str, Any]:
-        found = self.smallest and {"case": self.smallest[0].case, **vars(self.smallest[1])}
-        return self.counts | ({"smallest": found} if found else {})
+        if self.smallest is None:
+            return self.counts
+        case, violation = self.smallest
+        found = {"case": case.case, "schema": case.schema, **vars(violation)}
+        return {**self.counts, "smallest": found}
 
 
 class Summary:
@@ -112,71 +107,8 @@ class Summary:
         return {"engines": engines}
 
 
-@dataclass(frozen=True)
-class ResultsHead:
-    """On what all engines of a file were checked, as it was named."""
-
-    vocabulary: str
-    vocabulary_sha256: str
-    cases: str
-    cases_sha256: str
-    seed: int
-
-
-def begun_results(path: Path, head: ResultsHead) -> list[CaseResult]:
-    """What a file holds that is gone on with; a new one is begun.
-
-    Raises RunDirectoryError where it is none of the kind, UsageError where about something else.
-    """
-    file = LineFile(path)
-    file.mend()
-    if not file.lines():
-        file.append(json.dumps(asdict(head)))
-        return []
-    before, results = read_results(path)
-    if differing := [name for name in vars(head) if vars(before)[name] != vars(head)[name]]:
-        raise UsageError(
-            f"{path} was made with other options: {', '.join(differing)}",
-            "give the same options to go on with it, or another file",
-        )
-    return results
-
-
-def add_result(results: list[CaseResult], result: CaseResult, path: Path | None) -> None:
-    """Add a result, and store it; raises UsageError where the engine had another version before."""
-    for one in results:
-        if one.engine == result.engine and one.version != result.version:
-            raise UsageError(
-                f"{one.engine} was checked in version {one.version}, is {result.version} now",
-                "name the version in the spec, or take another file",
-            )
-    results.append(result)
-    if path is not None:
-        LineFile(path).append(json.dumps(asdict(result), ensure_ascii=False))
-
-
-def read_results(path: Path) -> tuple[ResultsHead, list[CaseResult]]:
-    """What a file holds; raises RunDirectoryError where it is none of the kind."""
-
-    def read(line: str) -> ResultsHead | CaseResult:
-        one = json.loads(line)
-        if "engine" not in one:
-            return ResultsHead(**one)
-        rules = {rule: read_result(result) for rule, result in one["rules"].items()}
-        if not rules.keys() <= RULES.keys():
-            raise ValueError("a rule that there is not")
-        return CaseResult(**{**one, "rules": rules})
-
-    hint = "a file that maskcourt protocol wrote begins with its vocabulary and options"
-    records = list(LineFile(path).records(read, "head or result of protocol checks", hint))
-    results = [one for one in records if isinstance(one, CaseResult)]
-    if not records or not isinstance(records[0], ResultsHead):
-        raise RunDirectoryError(f"{path}:1 is not the head of such a file", hint)
-    return records[0], results
-
-
-def matrix(head: ResultsHead, summary: Summary) -> Table:
-    """A row a rule, a column an engine."""
+def matrix(summary: Summary, on: str) -> Table:
+    """A row a rule, a column an engine; `on` says what they were tried on."""
     columns = [Column("rule", shown=code)]
     for name, about in summary.engines.items():
         title = f"{name} {about['version']} ({about['cases']})"
@@ -187,8 +119,7 @@ def matrix(head: ResultsHead, summary: Summary) -> Table:
         for rule in RULES
     ]
     note = "in brackets after an engine its cases, after an outcome its checks"
-    on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.seed}; {note}"
-    return Table.of("What a server relies on", columns, rows, on)
+    return Table.of("What a server relies on", columns, rows, f"{on}; {note}")
 
 
 def lines_of_witnesses(summary: Summary) -> Iterator[str]:

@@ -117,7 +117,6 @@ def test_seats_are_given_out_exactly_and_fairly(sizes, data):
         ("maskbnch", "did you mean 'maskbench'"),
         ("embedded:x", "no data is called"),
         ("jsonl:", "no data is called"),
-        ("jsonschemabench:validation", "no split 'validation'"),
     ],
 )
 def test_data_that_does_not_exist_is_refused(spec, says, tmp_path):
