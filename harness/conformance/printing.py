@@ -1,14 +1,13 @@
-"""The table of conformance as Markdown, CSV and JSON, and scores of gate lists as text."""
+"""The table of conformance as Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from harness.conformance.cells import PLACES
-from harness.conformance.gates import GateScore
-from harness.conformance.outcomes import ENFORCED, REFUSED, STATUSES, CellOutcome, ConformanceTable
+from harness.conformance.outcomes import ENFORCED, STATUSES, CellOutcome, ConformanceTable
 from harness.render import table as tables
 from harness.render.table import Table
 
@@ -21,8 +20,6 @@ _COLUMNS: Final = (
     *("keyword", "place", "engine", "version", "outcome", "let_through", "forbidden"),
     *("schema", "message"),
 )
-_MOST: Final = 20
-"""Cells of a score that are shown one by one."""
 
 
 def summary_cell(some: Sequence[CellOutcome]) -> str:
@@ -95,36 +92,3 @@ def as_json(table: ConformanceTable) -> dict[str, Any]:
         "cells": [one.row() for one in table.outcomes],
         "unjudged": dict(table.unjudged),
     }
-
-
-def score_lines(scores: Iterable[GateScore]) -> Iterator[str]:
-    """Scores in words, what is wrong with a list cell by cell."""
-    for one in scores:
-        many = {name: len(some) for name, some in one.cells.items()}
-        trusted, left = (
-            sum(count for name, count in many.items() if name.startswith(begin))
-            for begin in ("passed", "kept_out")
-        )
-        yield f"{one.engine} {one.version}: {trusted:,} cells trusted, {left:,} not"
-        rest = f"right: {many['passed']:,}, refused by the engine: {many['passed_refused']:,}"
-        for words, name, others in (
-            ("let through and wrong", "passed_wrongly", rest),
-            ("refused and right", "kept_out_wrongly", f"rightly refused: {many['kept_out']:,}"),
-        ):
-            cells = one.cells[name]
-            yield f"  {words}: {len(cells):,} ({others})"
-            for cell in cells[:_MOST]:
-                yield f"    {cell.keyword} at {cell.place}: {case_in_words(cell)}"
-            if len(cells) > _MOST:
-                yield f"    {len(cells) - _MOST:,} more; --format json has all"
-
-
-def case_in_words(one: CellOutcome) -> str:
-    """The outcome of a cell with its smallest case, or with what the engine says."""
-    if one.status in (ENFORCED, REFUSED):
-        return f"{SHOWN[one.status]}, {one.schema}"
-    parts = [SHOWN[one.status]]
-    parts += [f"allows {one.let_through}"] if one.let_through is not None else []
-    parts += [f"forbids {one.forbidden}"] if one.forbidden is not None else []
-    parts += [one.message] if one.message else []
-    return f"{', '.join(parts)} under {one.schema}"

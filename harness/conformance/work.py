@@ -19,7 +19,7 @@ from harness.execution.request import BenchRequest
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary_names import BYTES
 from harness.options import option
-from harness.runs.directory import RunDirectory, open_run
+from harness.runs.directory import RunDirectory
 
 CASES: Final = "cases.jsonl"
 RUN: Final = "run"
@@ -54,17 +54,6 @@ def chosen_cases(request: ConformanceRequest) -> list[Case]:
             raise UsageError(f"no case is about the keyword {one!r}", nearest(one, names))
     wanted = set(request.keywords) or names
     return [one for one in cases if wanted & {one.family, keyword_of(one.family)}]
-
-
-def finished_run(path: Path) -> RunDirectory:
-    """The run of a table that was made before; a UsageError for one that is unfinished or other."""
-    run = open_run(path / RUN if (path / RUN).is_dir() else path)
-    if not run.finished:
-        raise UsageError(f"{path} is not finished", "the command that began it goes on with it")
-    first = run.table("cases", ["case"])["case"][0].as_py()
-    if not first.startswith(f"{cells.PREFIX}/"):
-        raise UsageError(f"{path} is no run of maskcourt conformance")
-    return run
 
 
 @dataclass(frozen=True)
