@@ -29,6 +29,7 @@ from harness.verdict_kinds import (
     FALSE_ACCEPTANCE,
     FALSE_REJECTION,
     MAIN_KINDS,
+    OPEN,
     OTHER_KINDS,
     SAMPLE,
     WALK,
@@ -66,8 +67,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
           ``by_format``: those that rest on ``format`` alone), ``other_kinds`` likewise by kind,
-          ``by_class`` (tokens by kind and class), ``unresolved``, ``contested``, ``contested_by``,
-          ``why`` (what stands behind bugs);
+          ``by_class`` (tokens by kind and class), ``unresolved``, ``contested``, ``contested_by``;
         - ``instances`` and ``samples``: see `_text_counts`;
         - ``timings``: see `harness.analysis.timing`, in microseconds.
     """
@@ -118,17 +118,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
 def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
     """The part of a summary that is about single engines."""
     counted = _by_kind(stored)
-    causes = {
-        plural: _grouped(stored, kind, column, "class = 'bug'")
-        for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True)
-    }
-    reasons = {
-        kind: {
-            engine: {row["reason"]: row["tokens"] for row in rows}
-            for engine, rows in _grouped(stored, kind, "reason").items()
-        }
-        for kind in ("unresolved", "contested")
-    }
+    reasons = _open_reasons(stored)
     texts = _text_counts(stored, counted)
     walked, times = walked_bytes(stored), timings(stored.run)
     backends, outcomes = schemas_by_backend(stored.run), _outcomes(stored)
@@ -159,10 +149,9 @@ def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
             },
             **{unit: of_engine[engine] for unit, of_engine in texts.items()},
             "timings": times[name],
-            "unresolved": reasons["unresolved"].get(engine, {}),
-            "contested": sum((contested := reasons["contested"].get(engine, {})).values()),
-            "contested_by": contested,
-            "why": {plural: rows.get(engine, []) for plural, rows in causes.items()},
+            "unresolved": reasons[engine, "unresolved"],
+            "contested": sum(reasons[engine, "contested"].values()),
+            "contested_by": reasons[engine, "contested"],
         }
     return found
 
@@ -185,18 +174,15 @@ def _by_kind(stored: StoredRun) -> Mapping[tuple[int, str, str], Mapping[str, in
     return found | {(row.pop("engine"), row.pop("evidence"), row.pop("kind")): row for row in rows}
 
 
-def _grouped(
-    stored: StoredRun, kind: str, column: str, among: str = "true"
-) -> dict[int, list[dict[str, Any]]]:
-    """Verdicts of walks of one kind by a column, for each engine, the most frequent first."""
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+def _open_reasons(stored: StoredRun) -> Mapping[tuple[int, str], dict[str, int]]:
+    """By engine and kind, why verdicts of walks are open, in how many tokens."""
+    found: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
     for row in stored.rows(
-        f"""SELECT engine, {column}, count(*) AS tokens, count(DISTINCT case_row) AS cases
-        FROM verdicts WHERE evidence = '{WALK}' AND {among} AND kind = $1
-        GROUP BY ALL ORDER BY engine, tokens DESC, {column}""",
-        kind,
+        """SELECT engine, kind, reason, count(*) AS tokens FROM verdicts
+        WHERE evidence = $1 AND kind IN $2 GROUP BY ALL ORDER BY tokens DESC, reason""",
+        *(WALK, list(OPEN)),
     ):
-        found[row.pop("engine")].append(row)
+        found[row["engine"], row["kind"]][row["reason"]] = row["tokens"]
     return found
 
 

@@ -44,7 +44,13 @@ def impact() -> None:
 )
 def bfcl(request: ImpactRequest, json: Json, data: Path | None) -> None:
     """Function calls of the Berkeley Function Calling Leaderboard, answered under each engine."""
-    _run("bfcl", data, request, json)
+    from harness.impact.bfcl import load
+    from harness.impact.work import run_impact
+
+    engines = [spec for spec in request.engines if spec]
+    if not engines and not request.how.unconstrained:
+        raise UsageError("there is nobody to answer", "name --engines")
+    _print(run_impact(replace(request, engines=engines), load(data)), as_json=json.as_json)
 
 
 @command(Json)
@@ -58,16 +64,6 @@ def show(json: Json, run: Path) -> None:
 
 for _command in (bfcl, show):
     impact.add_command(_command)
-
-
-def _run(task: str, data: Path | None, request: ImpactRequest, json: Json) -> None:
-    from harness.impact.work import run_impact
-
-    engines = [spec for spec in request.engines if spec]
-    if not engines and not request.how.unconstrained:
-        raise UsageError("there is nobody to answer", "name --engines")
-    asked = replace(request, task=task, data=data, engines=engines)
-    _print(run_impact(asked), as_json=json.as_json)
 
 
 def _print(run: ImpactRun, *, as_json: bool) -> None:

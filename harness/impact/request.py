@@ -14,10 +14,8 @@ from harness.options import LIMITS, option
 
 @dataclass(frozen=True)
 class ImpactRequest:
-    """What a user asks of an impact run; the `data` are those of the task."""
+    """What a user asks of an impact run."""
 
-    task: str
-    data: Path | None
     model: str = option(
         "",
         "A GGUF file, a directory of a transformers model, or the small model of the package"

@@ -17,7 +17,6 @@ from harness.engines.specs import parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Lane, LaneSettings
-from harness.impact import bfcl
 from harness.impact.answering import Answering
 from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
 from harness.impact.generation import Generator
@@ -28,17 +27,14 @@ from harness.live import LiveLine
 from harness.runs.directory import refuse_foreign
 from harness.workers.temporary_directories import saved_vocabulary
 
-TASKS: dict[str, Callable[..., Task]] = {"bfcl": bfcl.load}
 
-
-def run_impact(request: ImpactRequest) -> ImpactRun:
-    """Run what is asked, or go on where it was interrupted; finished items are kept."""
+def run_impact(request: ImpactRequest, task: Task) -> ImpactRun:
+    """Run a task, or go on with it where it was interrupted; finished items are kept."""
     refuse_foreign(request.out, IMPACT)
     specs = provide_all(parse_specs(request.engines))
-    task = TASKS[request.task](request.data)
     items = sampled(task.items(), request.sample, request.seed)
     if not items:
-        raise UsageError(f"task {request.task} has no items")
+        raise UsageError(f"task {task.name} has no items")
     with contextlib.ExitStack() as stack:
         live = LiveLine("items", len(items), "loading the model", TimeRemainingColumn())
         line = stack.enter_context(live)

@@ -18,7 +18,7 @@ from harness.report import tables
 from harness.report.tables import Summary
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import ANNOTATION
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, WALK
+from harness.verdict_kinds import WALK
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 LEGEND: Final = (
@@ -44,7 +44,7 @@ def print_summary(
     for table in _tables(summary):
         print_table(table, console)
     for name, engine in summary["engines"].items():
-        print_lines(_causes(name, engine), console)
+        print_lines(_walked(name, engine), console)
     print_lines(_open(summary["engines"]), console)
     print_lines(_notes(summary, path), console)
 
@@ -141,30 +141,13 @@ def _duration(microseconds: float | None) -> str:
     return f"{three_digits(microseconds)} µs"
 
 
-def _causes(name: str, engine: Summary) -> Iterator[str]:
-    for kind, column, title in (
-        (FALSE_ACCEPTANCE.plural, "keyword", "accepts against"),
-        (FALSE_REJECTION.plural, "place", "rejects at"),
-    ):
-        if rows := engine["why"][kind]:
-            shown = ", ".join(
-                f"{row[column] or '?'} ({row['tokens']:,} in {plural(row['cases'], 'case')})"
-                for row in rows[:_TOP]
-            )
-            more = f", and {len(rows) - _TOP} more" if len(rows) > _TOP else ""
-            yield f"{name} {title}: {shown}{more}"
+def _walked(name: str, engine: Summary) -> Iterator[str]:
     judged = engine["judged"]
     if judged["broke_off"]:
         yield (
             f"{name} was walked along {tables.percent(judged['bytes'] / judged['of'])} of the bytes"
             f" of its references: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')}"
             " broke off"
-        )
-    accepted = engine[FALSE_ACCEPTANCE.plural]
-    if accepted["tokens"]:
-        yield (
-            f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
-            " are located: the error lies at the token itself, not after it"
         )
 
 

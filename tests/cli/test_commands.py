@@ -66,9 +66,6 @@ class TestTally:
         lines = printed.splitlines()
         for engine in ("Chatty", "AcceptsExtra", "ForbidsOne"):
             assert any(f"tests.miniatures:{engine}" in line for line in lines)
-        start = "tests.miniatures:AcceptsExtra accepts against: enum (1 in "
-        assert any(line.startswith(start) for line in lines)
-        assert any(line.startswith("tests.miniatures:ForbidsOne rejects at: ") for line in lines)
         assert f"run: {run}" in lines
 
     @pytest.mark.parametrize("by", ["keyword", "cause"])

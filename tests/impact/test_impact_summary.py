@@ -126,7 +126,7 @@ def test_a_sample_keeps_the_order_and_is_the_same_again():
 FUSSY = "tests.planted:Fussy"
 
 
-def load(_):
+def one_item():
     """A task of one item; `Fussy` forbids its answer."""
     items = {"type": "integer"}
     schema = {"type": "array", "items": items, "minItems": 1, "maxItems": 1}
@@ -138,11 +138,10 @@ def load(_):
 def test_a_run_is_answered_and_gone_on_with(tmp_path, monkeypatch):
     model = ScriptedModel("[0]", second={"[": "1", "[1": "]"})
     monkeypatch.setattr(work, "open_model", lambda *_: model)
-    monkeypatch.setitem(work.TASKS, "wants", load)
-    request = work.ImpactRequest("wants", None, "any", [FUSSY], tmp_path / "run")
-    run = work.run_impact(request)
+    request = work.ImpactRequest("any", [FUSSY], tmp_path / "run")
+    run = work.run_impact(request, one_item())
     alone, engine = summarize(run)["engines"].values()
     assert (alone["correct"], engine["correct"], engine["parsed"]) == (1, 0, 1)
     assert engine["rulings"]["false_rejection"] == 1
     assert engine["cost"]["mask"] > 0
-    assert summarize(work.run_impact(request)) == summarize(run)
+    assert summarize(work.run_impact(request, one_item())) == summarize(run)

@@ -112,10 +112,9 @@ def test_the_small_model_answers_under_an_engine(tmp_path):
         "import json, yes_task; from pathlib import Path;"
         "from harness.impact.generation import Generation; from harness.impact.work import *;"
         "from harness.impact.summary import summarize;"
-        "TASKS['yes'] = lambda _: yes_task.load();"
         "how = Generation(max_tokens=24);"
-        f"run = run_impact(ImpactRequest('yes', None, 'smollm2', ['xgrammar'],"
-        f" Path({str(tmp_path / 'run')!r}), how=how));"
+        f"run = run_impact(ImpactRequest('smollm2', ['xgrammar'],"
+        f" Path({str(tmp_path / 'run')!r}), how=how), yes_task.load());"
         "print(json.dumps(summarize(run)))"
     )
     path = os.pathsep.join([str(tmp_path), *sys.path])

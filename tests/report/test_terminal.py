@@ -59,7 +59,6 @@ class TestSummary:
         found = cells(printed, "a", "walk", "false", "acceptance")
         assert found == ["4", "2", "0", "0", "4", "-", "1"]
         assert ["walk", "false", "rejection", *"301---1"] in map(str.split, printed.splitlines())
-        assert "a: of 6 false acceptances 4 are located" in printed
         assert cells(printed, "walk", "never", "stops") == list("100---1")
         assert "dead end" not in printed
 
