@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from harness.analysis.stored import Classify
 from harness.bugs.groups import Explanation, explain, read_verdicts
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
-from harness.bugs.shrink import Shrinker
+from harness.bugs.shrink import Known, Shrinker
 from harness.classification.departures import Catalogue, classify
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
@@ -115,6 +115,7 @@ class _Pool:
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
         self._ended, self._ends = threading.Event(), ends
         self._threads = ThreadPoolExecutor(lanes)
+        self._known: Known = {}
 
     def stopped(self) -> bool:
         """Whether no more work is to be begun."""
@@ -164,7 +165,9 @@ class _Pool:
         try:
             shrinker = self._idle.get_nowait()
         except queue.Empty:
-            shrinker = Shrinker.of(self._run, specs, self._catalogue, self._vocabulary)
+            shrinker = Shrinker.of(
+                self._run, specs, self._catalogue, self._vocabulary, known=self._known
+            )
         try:
             sample = work(shrinker, stopped=self.stopped)
             return None if self.stopped() else sample

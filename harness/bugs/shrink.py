@@ -2,7 +2,7 @@
 
 Greedy: of the edits in the order of their passes the first that leaves the error as it was, and the
 case smaller, is taken, until no edit is. The order is fixed and nothing is drawn, so that the same
-case always shrinks to the same one.
+case always shrinks to the same one: what another verdict came through is not shrunk again.
 """
 
 from __future__ import annotations
@@ -53,18 +53,26 @@ class Shrunk:
     attempts: int
 
 
+_State = tuple[ErrorCase, Symptom, Trigger, str]
+"""A case, its error, what undoes that, and the effect that stays."""
+Known = dict[_State, Shrunk]
+"""What became of cases on the way of others."""
+
+
 def shrink(
     trial: Trial,
     case: ErrorCase,
     symptom: Symptom,
     stopped: Callable[[], bool] = lambda: False,
     effect: str = "",
+    known: Known | None = None,
 ) -> Shrunk:
     """The smallest case with the same error, and the same effect where that is given.
 
-    Once `stopped` says so nothing more is tried.
+    Once `stopped` says so nothing more is tried. What is `known` of the same engine is used, and
+    added to.
     """
-    return _Reduction(trial, case, symptom, stopped, effect).run()
+    return _Reduction(trial, case, symptom, stopped, effect, {} if known is None else known).run()
 
 
 @dataclass
@@ -74,8 +82,11 @@ class _Reduction:
     _symptom: Symptom
     _stopped: Callable[[], bool]
     _effect: str
+    _known: Known
     _trigger: Trigger = field(default_factory=Trigger)
     _attempted: set[ErrorCase] = field(default_factory=set)
+    _passed: list[_State] = field(default_factory=list)
+    _found: Shrunk | None = None
     _keeps: bytes = b""
 
     def __post_init__(self) -> None:
@@ -89,7 +100,8 @@ class _Reduction:
     @property
     def _goes_on(self) -> bool:
         return (
-            len(self._attempted) < MOST
+            self._found is None
+            and len(self._attempted) < MOST
             and not self._stopped()
             and self._trial.failures < self._failures
             and self._trial.seconds < self._seconds
@@ -103,12 +115,23 @@ class _Reduction:
             self._keeps = self._best.text[: self._symptom.at + 1]
             self._changed(IN_TEXTS)
             self._keeps = b""
+        self._come_to()
         self._until_smallest()
-        if not self._goes_on:
+        whole = self._goes_on
+        if not whole:
             self._allow(LAST_FAILURES, LAST_SECONDS)
         while self._changed(COMMON_FORMS, longer=True):
             self._until_smallest()
-        return Shrunk(self._best, self._symptom, len(self._attempted))
+        best = self._found or Shrunk(self._best, self._symptom, 0)
+        if self._found or (whole and self._goes_on):
+            self._known.update(dict.fromkeys(self._passed, best))
+        return replace(best, attempts=len(self._attempted))
+
+    def _come_to(self) -> None:
+        """Note the case at hand; go no further where it is known what becomes of it."""
+        state = (self._best, self._symptom, self._trigger, self._effect)
+        self._found = self._known.get(state)
+        self._passed.append(state)
 
     def _until_smallest(self) -> None:
         while self._goes_on and self._changed(SMALLER):
@@ -134,6 +157,8 @@ class _Reduction:
                         continue
                     if self._trigger.is_in(self._trial, case, symptom.at):
                         self._best, self._symptom = case, symptom
+                        if not self._keeps:
+                            self._come_to()
                         return True
         return False
 
@@ -171,6 +196,7 @@ class Shrinker:
     memory: int
     formats: str
     lent: Trial | None = None
+    known: Known = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._judge = Judge(self.memory, formats=self.formats)
@@ -184,11 +210,14 @@ class Shrinker:
         catalogue: Catalogue,
         vocabulary: Vocabulary,
         lent: Trial | None = None,
+        known: Known | None = None,
     ) -> Shrinker:
         """For the errors of a run, in its engines or in others that are ready to be started."""
         identity, by_name = run.manifest["identity"], {spec.name: spec for spec in specs}
         memory, formats = limits_of(run).memory, format_rule(identity)
-        return cls(by_name, identity["engines"], catalogue, vocabulary, memory, formats, lent)
+        made_with = identity["engines"]
+        known = {} if known is None else known
+        return cls(by_name, made_with, catalogue, vocabulary, memory, formats, lent, known)
 
     def close(self) -> None:
         for trial in self._trials.values():
@@ -228,7 +257,9 @@ class Shrinker:
                     same = effect if effect != UNCLEAR else ""
                     shown = trial.effect(start, symptom) if same else ""
                     if shown == same:
-                        return _shrunk(sample, shrink(trial, start, symptom, stopped, same))
+                        return _shrunk(
+                            sample, shrink(trial, start, symptom, stopped, same, self.known)
+                        )
                     reason = f"by itself its effect is {shown.replace('_', ' ')}"
                 if counted:  # not by its token: its bytes show it
                     return replace(sample, reason=f"by itself it counts as {counted}")

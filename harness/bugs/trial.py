@@ -120,6 +120,7 @@ class Trial:
         self._judged: str | None = None
         self._unjudgeable = False
         self.failures, self.seconds = 0, 0.0
+        self._failed: dict[tuple[str, str], Outcome] = {}
         self._panel.limits = LIMITS
         self._begin(spec, self._panel.change(0, spec, file))
         if made_with is not None:
@@ -240,13 +241,20 @@ class Trial:
         return answers
 
     def compiles(self, schema: str) -> bool:
-        """Whether the engine compiles a schema, at whose start it then stands."""
+        """Whether the engine compiles a schema, at whose start it then stands.
+
+        What it failed at, or took too long with, is known from then on and costs no host again.
+        """
         if self._schema != schema:
-            self._schema = schema
-            self._outcome = self._panel.compile(schema)[0]
-            self._printed = self._panel.output(0)
-            self.failures += isinstance(self._outcome, TimedOut | Crashed | OutOfMemory)
-            self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
+            self._schema, about = schema, (self.spec.name, schema)
+            self._outcome, self._printed = self._failed.get(about), ""
+            if self._outcome is None:
+                self._outcome = self._panel.compile(schema)[0]
+                self._printed = self._panel.output(0)
+                self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
+            if isinstance(self._outcome, TimedOut | Crashed | OutOfMemory):
+                self._failed[about] = self._outcome
+                self.failures += 1
         return isinstance(self._outcome, Compiled)
 
     def _rulings(self, cases: Sequence[ErrorCase]) -> Sequence[Ruling | None]:
