@@ -85,6 +85,7 @@ class _Reduction:
     _known: Known
     _trigger: Trigger = field(default_factory=Trigger)
     _attempted: set[ErrorCase] = field(default_factory=set)
+    _attempts: int = 0
     _passed: list[_State] = field(default_factory=list)
     _found: Shrunk | None = None
     _keeps: bytes = b""
@@ -101,7 +102,7 @@ class _Reduction:
     def _goes_on(self) -> bool:
         return (
             self._found is None
-            and len(self._attempted) < MOST
+            and self._attempts < MOST
             and not self._stopped()
             and self._trial.failures < self._failures
             and self._trial.seconds < self._seconds
@@ -125,7 +126,7 @@ class _Reduction:
         best = self._found or Shrunk(self._best, self._symptom, 0)
         if self._found or (whole and self._goes_on):
             self._known.update(dict.fromkeys(self._passed, best))
-        return replace(best, attempts=len(self._attempted))
+        return replace(best, attempts=self._attempts)
 
     def _come_to(self) -> None:
         """Note the case at hand; go no further where it is known what becomes of it."""
@@ -134,8 +135,11 @@ class _Reduction:
         self._passed.append(state)
 
     def _until_smallest(self) -> None:
+        """Take all that makes it smaller; at the end once more what failed on a larger case."""
         while self._goes_on and self._changed(SMALLER):
-            pass
+            while self._goes_on and self._changed(SMALLER):
+                pass
+            self._attempted.clear()
 
     def _changed(self, passes: Sequence[Pass], *, longer: bool = False) -> bool:
         """Take all that some passes find; whether they found anything."""
@@ -177,6 +181,7 @@ class _Reduction:
             fits = (longer or case.size < size) and case.text.startswith(self._keeps)
             if fits and case not in self._attempted:
                 self._attempted.add(case)
+                self._attempts += 1
                 if self._trigger.may_be_in(case):
                     yield case
 

@@ -2,7 +2,8 @@
 
 import json
 import re
-from contextlib import suppress
+from contextlib import closing, suppress
+from types import SimpleNamespace
 
 import pytest
 from jsonschema import ValidationError
@@ -12,8 +13,11 @@ from harness.bugs.identity import bug_id
 from harness.bugs.passes import used_only
 from harness.bugs.shrink import MOST, MOST_FAILURES, shrink
 from harness.bugs.text_edits import sort_of
-from harness.bugs.trial import Symptom
+from harness.bugs.trial import Symptom, Trial
+from harness.classification.departures import load_catalogue
 from harness.validators.drafts import draft_of
+from harness.workers.outcomes import Compiled, TimedOut
+from tests.inprocess import InProcessJudge
 
 LARGE = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -109,6 +113,37 @@ def test_another_rule_is_another_bug():
     other, _ = shrunk(text=text, keyword="maxLength")
     assert other.case.schema == '{"type":"string","maxLength":0}'
     assert bug_id(one.case, one.symptom.at) != bug_id(other.case, other.symptom.at)
+
+
+def test_what_another_came_through_is_not_shrunk_again():
+    known, trial = {}, ForgetsMinimum()
+    case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
+    longer = ErrorCase("engine", "false_acceptance", compact({**LARGE, "title": "Two"}), TEXT)
+    symptom = trial.reproduce(case)
+    first = shrink(trial, case, symptom, known=known)
+    stopped = shrink(trial, longer, symptom, lambda: trial.asked > first.attempts / 2)
+    again = shrink(trial, longer, symptom, known=known)
+    assert again.case == first.case == shrink(trial, longer, symptom).case != stopped.case
+    assert again.attempts < first.attempts / 2
+
+
+def test_what_took_too_long_costs_no_host_again():
+    class Panel(SimpleNamespace):
+        infos = (None,)
+
+        def change(self, *_): ...
+        def close(self): ...
+        def output(self, _):
+            return ""
+
+        def compile(self, schema):
+            self.compiled.append(schema)
+            return [TimedOut("too long") if schema == "{}" else Compiled(0.5, 0.0)]
+
+    panel, spec = Panel(compiled=[]), SimpleNamespace(name="slow")
+    with closing(Trial(spec, InProcessJudge(), load_catalogue(), panel=panel)) as trial:
+        assert [trial.compiles(schema) for schema in ("{}", "true", "{}")] == [False, True, False]
+        assert (trial.failures, trial.seconds, panel.compiled) == (2, 0.5, ["{}", "true"])
 
 
 def test_a_smaller_case_without_the_effect_is_not_taken():
