@@ -25,6 +25,7 @@ from harness.directories import data_path
 FILE: Final = "formats.json"
 """Among the data: for each format the valid texts, the everyday ones first, then the others."""
 _EVERYDAY: Final = 4
+"""UUIDs in upper case are among them: SQL Server and Apple's libraries write no others."""
 
 
 class FormatValues(NamedTuple):

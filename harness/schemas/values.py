@@ -47,7 +47,7 @@ _MOST: Final = (64, 24, 12, *[8] * (_DEEPEST - 3))
 """Options of one subschema, by how deep in the value it stands."""
 _ROOM: Final = (3000, 2000, 1200, 700, 400, 200, *[100] * (_DEEPEST - 6))
 """Characters of one value, likewise."""
-_LARGEST: Final = 6000
+_MOST_ROOM: Final = 6000
 """Likewise, of a value without which there would be none."""
 _ALIKE: Final = 40
 """Values whose lengths differ by less may come in any order."""
@@ -76,23 +76,9 @@ _NUMBERS: Final = (1, 0, 2, -1, 10, 0.5, 19.99, *range(3, 12))
 COMPUTED: Final = 4.793293779723737
 """A number with as many digits as computing gives."""
 _COMPUTED: Final = (COMPUTED, 0.30000000000000004, 1e-07, 1.2345678901234567e16, -273.15)
+_LARGEST: Final = 1.7976931348623157e308
 _RARE_NUMBERS: Final = (
-    *(
-        0.1,
-        -0.5,
-        1.5,
-        0.1234567,
-        TINY,
-        -TINY,
-        3e22,
-        -3e22,
-        1e21,
-        123456789,
-        -100,
-        2**53,
-        1e-300,
-        1.7e308,
-    ),
+    *(0.1, -0.5, 1.5, 0.1234567, TINY, -TINY, 3e22, -3e22, 1e21, 123456789, -100, 2**53, 1e-300),
 )
 """Numbers that are written in different ways, or that a range of digits does not hold."""
 _NAMES: Final = ("a", "extra", "user id", "größe", "A-1 é", "", 'a"b', "x1")
@@ -159,7 +145,7 @@ class Values(Variants):
         self._left -= 1
         variants = self.variants(schema)[: _MOST[depth]]
         each = [list(islice(self._of_variant(one, depth), _MOST[depth])) for one in variants]
-        able = [one for one in in_turn(each) if _within(one, _LARGEST)]
+        able = [one for one in in_turn(each) if _within(one, _MOST_ROOM)]
         small = [one for one in able if _within(one, _ROOM[depth])] or able[:1]
         first: dict[str, Any] = {}
         for one in small:
@@ -495,6 +481,7 @@ def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
     plain.sort(key=lambda one: (abs(one) > 10, isinstance(one, float)))
     rest = fitting((*rare, *_RARE_NUMBERS))
     first = [*plain[:2], *fitting(edges), *fitting(computed)[:8]]
+    first += fitting((_LARGEST, -_LARGEST))  # no rarer number is shown at every depth
     return [*dict.fromkeys((*first, *plain[2:8], *rest, *plain[8:]))] or [1, 0]
 
 
