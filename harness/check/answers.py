@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 
 from harness import verdict_kinds as kinds
 from harness.analysis.compile_reasons import plain_reason
@@ -223,6 +224,15 @@ class Answer:
         covered = self.covered + later.covered
         return replace(later, status=status, errors=errors, declared=declared, covered=covered)
 
+    def with_walks(self, walked: Answer) -> Answer:
+        """With what walks beside other engines show that is not known yet."""
+        known = {one.about for one in self.errors}
+        errors = (*self.errors, *(one for one in walked.errors if one.about not in known))
+        declared = tuple(dict.fromkeys((*self.declared, *walked.declared)))
+        told = replace(self, errors=tuple(sorted(errors, key=lambda one: one.order)))
+        status, covered = _status(told.errors, walked.status), self.covered + walked.covered
+        return replace(told, status=status, declared=declared, covered=covered)
+
     def row(self) -> dict[str, Any]:
         return {
             "version": self.version,
@@ -286,18 +296,17 @@ class Answers:
         }
 
 
-def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
-    """What a finished run with one engine says of each of its schemas, by their names."""
+def read_answers(run: RunDirectory, catalogue: Catalogue, number: int = 0) -> dict[str, Answer]:
+    """What a finished run says of an engine, by its number, with each schema, by their names."""
     vocabulary = vocabulary_of(run)
     rule = functools.cache(functools.partial(classify, catalogue, vocabulary=vocabulary))
     stored = stored_run(run, rule)
-    errors = _errors(stored, read_verdicts(run, rule, vocabulary, 0), vocabulary)
-    declared, covered = _declared(stored, catalogue), _covered(run)
-    ((engine, described),) = run.manifest["identity"]["engines"].items()
-    outputs = run.table("engines", ["case", "output"]).to_pylist()
-    backends = {row["case"]: taken for row in outputs if (taken := taken_by(row["output"]))}
+    errors = _errors(stored, read_verdicts(run, rule, vocabulary, 0), vocabulary, number)
+    declared, covered = _declared(stored, catalogue, number), _covered(stored, number)
+    engine, described = list(run.manifest["identity"]["engines"].items())[number]
+    ends, backends = _ends(run, engine)
     answers = {}
-    for case, (end, message) in _ends(run).items():
+    for case, (end, message) in ends.items():
         mine = tuple(sorted(errors[case], key=lambda one: one.order))
         rest = _status(mine, end), message, mine, tuple(declared[case]), covered[case]
         backend = backends.get(case, "")
@@ -310,16 +319,20 @@ def _status(errors: Sequence[ProvenError], end: Status) -> Status:
     return "errs" if any(not one.is_spelling for one in errors) else end
 
 
-def _ends(run: RunDirectory) -> dict[str, tuple[Status, str]]:
-    """What became of each schema in the engine, before any error is looked at."""
+def _ends(run: RunDirectory, engine: str) -> tuple[dict[str, tuple[Status, str]], dict[str, str]]:
+    """What became of each schema in the engine, before any error is looked at, and its backend."""
     ends: dict[str, tuple[Status, str]] = {}
+    backends: dict[str, str] = {}
     for row in run.table("cases", ["case", "status", "message"]).to_pylist():
         last = row["message"].strip().rpartition("\n")[2]
         broken = row["status"] in FAILED
         message = f"maskcourt itself failed: {last}" if broken else ""
         ends[row["case"]] = ("failed" if broken else "no_error_found", message)
-    for row in run.table("engines", ["case", "stage", "outcome", "message"]).to_pylist():
+    told = run.table("engines", ["case", "engine", "stage", "outcome", "message", "output"])
+    for row in told.filter(pc.equal(told["engine"], engine)).to_pylist():
         what = row["outcome"]
+        if taken := taken_by(row["output"]):
+            backends[row["case"]] = taken
         if what == "refused" and row["stage"] == "compile":
             ends[row["case"]] = "refuses", plain_reason(row["message"])
         elif what in EXCLUDING:
@@ -327,20 +340,21 @@ def _ends(run: RunDirectory) -> dict[str, tuple[Status, str]]:
         elif what not in ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS):
             doing = _DOING.get(row["stage"], "while it was asked for masks")
             ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
-    return ends
+    return ends, backends
 
 
 def _errors(
-    stored: StoredRun, verdicts: ErrorRows, vocabulary: Vocabulary
+    stored: StoredRun, verdicts: ErrorRows, vocabulary: Vocabulary, engine: int
 ) -> dict[str, list[ProvenError]]:
-    """The errors under each schema, of each group of verdicts the shortest text.
+    """The errors of an engine under each schema, of each group of verdicts the shortest text.
 
     What an engine declares is one of them where it costs a value.
     """
     candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
     for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
         class_, effect = kinds.CLASSES[verdicts.class_[at]], kinds.EFFECTS[verdicts.effect[at]]
-        if class_ == kinds.BUG or effect in kinds.COSTLY:
+        mine = verdicts.engine[at] == engine
+        if mine and (class_ == kinds.BUG or effect in kinds.COSTLY):
             some = candidates[stored.cases[verdicts.case[at]], int(verdicts.groups[0][at])]
             if len(some) < _CANDIDATES:
                 some.append(at)
@@ -361,14 +375,15 @@ def _errors(
     return found
 
 
-def _declared(stored: StoredRun, catalogue: Catalogue) -> dict[str, list[Declared]]:
+def _declared(stored: StoredRun, catalogue: Catalogue, engine: int) -> dict[str, list[Declared]]:
     """What the engine does otherwise under each schema and says so."""
     entries = {one.id: one for one in catalogue}
     found: dict[str, list[Declared]] = defaultdict(list)
     for row in stored.rows(
         """SELECT DISTINCT name, departure FROM verdicts JOIN cases USING (case_row)
-        WHERE departure <> '' AND kind NOT IN $1 ORDER BY ALL""",
+        WHERE departure <> '' AND kind NOT IN $1 AND engine = $2 ORDER BY ALL""",
         list(kinds.LEGAL),
+        engine,
     ):
         one = entries[row["departure"]]
         about = catalogue.behaviours[one.behaviour].about
@@ -378,14 +393,13 @@ def _declared(stored: StoredRun, catalogue: Catalogue) -> dict[str, list[Declare
     return found
 
 
-def _covered(run: RunDirectory) -> dict[str, Covered]:
-    """What was tried under each schema."""
+def _covered(stored: StoredRun, engine: int) -> dict[str, Covered]:
+    """What was tried under each schema with an engine."""
     found: dict[str, Covered] = defaultdict(Covered)
-    for row in run.table("cases", ["case", "references", "positions"]).to_pylist():
-        walked = frozenset(row["references"] if row["positions"] else ())
-        found[row["case"]] += Covered(walked, positions=row["positions"])
+    for case, walked in zip(stored.cases, stored.judged_positions(engine), strict=True):
+        found[case] += Covered(positions=int(walked))
     for table in TEXT_TABLES.values():
-        for row in run.table(table, ["case", "verdict", "text"]).to_pylist():
+        for row in stored.run.table(table, ["case", "verdict", "text"]).to_pylist():
             says, text = row["verdict"], frozenset((row["text"],))
             valid, invalid = (text if says == one else frozenset() for one in ("valid", "invalid"))
             found[row["case"]] += Covered(valid, invalid)

@@ -51,6 +51,20 @@ class CheckRequest:
         4 << 30, "Resident memory per engine.  [default: 4G]", heading=LIMITS, above=0, unit="SIZE"
     )
     seed: int = option(0, "Of every random choice.", heading=LIMITS)
+    walks: int = option(
+        0,
+        "Compare what the engines' masks say token by token, too, along so many values of each"
+        " schema; at least two engines.",
+        least=0,
+    )
+    compile_seconds: float = option(
+        60.0,
+        "Compile no further schema with an engine after N seconds of compilations.",
+        "--compile-budget",
+        heading=LIMITS,
+        least=0,
+        unit="SECONDS",
+    )
     whole_seconds: float = option(
         60.0,
         "Try no further schema with the whole vocabulary after an engine took N seconds for it.",
@@ -89,9 +103,11 @@ def usable_schemas(names: Sequence[str], request: CheckRequest) -> list[NamedSch
     They are looked at before any engine is started.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is none, or there is one engine to walk with.
         InputError: One cannot be read, or the validators cannot judge by it.
     """
+    if request.walks and len(request.specs) < 2:
+        raise UsageError("--walks compares engines, and one is named", "name two, or leave it out")
     named = read_schemas(names)
     for server in request.mcp:
         named += mcp_tools(server, request.mcp_timeout, request.mcp_token)

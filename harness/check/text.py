@@ -276,11 +276,12 @@ def finding_lines(answers: Answers) -> Iterator[str]:
 class CheckOutput(LiveLine):
     """Prints what is known on standard error, and unless `quiet` whole answers on standard output.
 
-    `answers` are added to meanwhile.
+    `answers` are added to meanwhile; where they may change once more nothing is printed `early`.
     """
 
-    def __init__(self, answers: Answers, *, quiet: bool) -> None:
-        self._answers, self._quiet, self._began = answers, quiet, time.monotonic()
+    def __init__(self, answers: Answers, *, quiet: bool, early: bool = True) -> None:
+        self._early = early and not quiet and len(answers.schemas) == 1
+        self._answers, self._began = answers, time.monotonic()
         self._many, self._done = len(answers.schemas) > 1, 0
         self._shown: set[str] = set()
         self._begun: set[str] = set()
@@ -297,7 +298,7 @@ class CheckOutput(LiveLine):
     def tell(self, answer: Answer) -> None:
         """Tell of an answer that was added."""
         if answer.whole:
-            if not self._quiet and not self._many:
+            if self._early:
                 self._print_whole()
         elif not self._many or answer.is_urgent or answer.engine not in self._begun:
             self._begun.add(answer.engine)

@@ -30,7 +30,7 @@ from harness.classification.departures import Catalogue
 from harness.engines.panel import Panel
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import Executor, lane_here, run_with
+from harness.execution.bench import Executor, lane_here, local_lanes, run_with
 from harness.execution.lanes import CaseDone, Lane, LaneSettings, default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
@@ -120,6 +120,7 @@ class SchemaCheck:
         """
         working, is_any = len(self._specs), False
         lost: list[MaskcourtError] = []
+        known: dict[tuple[str, str], Answer] = {}
         waiting: list[Answer] = []  # those of engines that are lost wait for another's
         while working:
             try:
@@ -138,11 +139,29 @@ class SchemaCheck:
                     lost.append(error)
                     waiting += answers
             if is_any:
+                known |= {(one.engine, one.schema): one for one in waiting if one.whole}
                 yield from waiting
                 waiting = []
         if waiting:
             reasons = "; ".join(map(str, lost))
             raise lost[0] if len(lost) == 1 else UsageError(f"no engine can be had: {reasons}")
+        if self._request.walks:
+            yield from self._walked(known)
+
+    def _walked(self, known: Mapping[tuple[str, str], Answer]) -> Iterator[Answer]:
+        """What is known, with what masks show where engines go along values together."""
+        up = [
+            one.name
+            for one in self._specs
+            if any(known[one.name, id_].version for id_ in self._alike)
+        ]
+        if len(up) < 2:
+            return
+        run = self._run(up, "walks", self._request.vocabulary, local_lanes())
+        for number, engine in enumerate(up):
+            for id_, walked in read_answers(run, self._catalogue, number).items():
+                for name in self._alike[id_]:
+                    yield known[engine, name].with_walks(walked)
 
     def _work(self, spec: EngineSpec) -> None:
         """All that is asked of one engine."""
@@ -179,10 +198,11 @@ class SchemaCheck:
             stack.callback(judge.close)
             panels: list[Panel] = []
 
+            def is_time(_: str) -> bool:
+                return not panels or panels[0].compiling < self._request.compile_seconds
+
             def ran(
-                spelled: str,
-                wanted: Callable[[str], bool] = lambda _: True,
-                limit: int | None = None,
+                spelled: str, wanted: Callable[[str], bool], limit: int | None = None
             ) -> RunDirectory:
                 def opened(settings: LaneSettings) -> Lane:
                     if not panels:
@@ -192,19 +212,21 @@ class SchemaCheck:
                     vocabulary = self._vocabulary if spelled != BYTES else open_vocabulary(BYTES)
                     return Lane(settings, (vocabulary, judge, panels[0]), self._heed)
 
-                return self._run(spec, spelled, lane_here(opened, wanted), limit)
+                name = "".join(one if one.isalnum() or one in ".@" else "-" for one in spec.name)
+                name += f"-{spelled.rpartition('/')[2]}{'-first' * bool(limit)}"
+                return self._run([spec.name], name, spelled, lane_here(opened, wanted), limit)
 
             if self._request.vocabulary != BYTES:
                 for limit in [None] if len(self._alike) <= 2 * _FIRST else [_FIRST, None]:
                     told = known
-                    known = read_answers(ran(BYTES, limit=limit), self._catalogue)
+                    known = read_answers(ran(BYTES, is_time, limit), self._catalogue)
                     yield from (one for name, one in known.items() if name not in told)
             ends = time.monotonic() + self._request.whole_seconds
 
             def may_differ(name: str) -> bool:
                 """Whether the whole vocabulary may say more of a schema, and there is time."""
-                is_open = name not in known or known[name].status in ("errs", "no_error_found")
-                return is_open and (not known or time.monotonic() < ends)
+                tried = name in known and known[name].status in ("errs", "no_error_found")
+                return is_time(name) and (not known or (tried and time.monotonic() < ends))
 
             run = ran(self._request.vocabulary, may_differ)
             (spec,) = engines_of(run)
@@ -216,6 +238,9 @@ class SchemaCheck:
                 joined = known[name].joined(answer) if name in known else answer
                 answers[name] = replace(joined, whole=True)
             yield from self._explained(spec, trial, list(answers.values()))
+            budget = f"{self._request.compile_seconds:g} s (--compile-budget)"
+            late = Answer("", spec.name, message=f"not compiled within {budget}", whole=True)
+            yield from (replace(late, schema=name) for name in self._alike.keys() - answers.keys())
 
     def _explained(
         self, spec: EngineSpec, trial: Trial, answers: Sequence[Answer]
@@ -242,20 +267,26 @@ class SchemaCheck:
             raise KeyboardInterrupt
 
     def _run(
-        self, spec: EngineSpec, vocabulary: str, executor: Executor, limit: int | None
+        self,
+        engines: Sequence[str],
+        name: str,
+        vocabulary: str,
+        executor: Executor,
+        limit: int | None = None,
     ) -> RunDirectory:
         request = self._request
-        name = "".join(one if one.isalnum() or one in ".@" else "-" for one in spec.name)
+        rules = replace(request.rules, **(_ON_BYTES if vocabulary == BYTES else {}))
         asked = BenchRequest(
-            engines=[spec.name],
+            engines=engines,
             cases=str(self._directory / CASES),
-            out=self._directory / f"{name}-{vocabulary.rpartition('/')[2]}{'-first' * bool(limit)}",
+            out=self._directory / name,
             limit=limit,
             vocabulary=vocabulary,
-            rules=replace(request.rules, **(_ON_BYTES if vocabulary == BYTES else {})),
+            rules=replace(rules, walks=request.walks) if engines[1:] else rules,
             limits=request.limits,
         )
-        heard = self._told.put if vocabulary == BYTES and limit is None else lambda _: None
+        is_heard = vocabulary == BYTES and limit is None and not engines[1:]
+        heard = self._told.put if is_heard else lambda _: None
         run = run_with(executor, asked, progress=lambda total: _Quiet(total, heard))
         return RunDirectory(run.path, run.manifest, trusted=True)
 

@@ -83,7 +83,7 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     named = usable_schemas(schemas, request)
     tools = {one.name: one.tool for one in named if one.tool}
     answers = Answers([one.name for one in named], [one.name for one in request.specs], tools)
-    output = CheckOutput(answers, quiet=json.as_json)
+    output = CheckOutput(answers, quiet=json.as_json, early=not request.walks)
     interrupted = False
     kept = temporary_directory() if result.out is None else nullcontext(result.out)
     with kept as directory:

@@ -7,6 +7,7 @@ once more; only a second death over the same question is the engine's.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -104,6 +105,7 @@ class Panel:
         self._opened = [False] * len(specs)
         self._consumed: dict[int, list[int]] = {}
         self._bank = 0
+        self.compiling = 0.0  # seconds in which engines compiled, or tried to, so far
         self._walking: set[int] = set()
         self._walked: dict[int, Walked] = {}
         self._waiting: dict[int, Asking[Any]] = {}
@@ -212,8 +214,10 @@ class Panel:
             if failure is not None:
                 return failure
         self._consumed.pop(index, None)
+        began = time.monotonic()
         self._submit({index: requests.Compile(schema, index in self._strict)}, limit)
         outcome: Outcome = yield from self._answered(index)
+        self.compiling += time.monotonic() - began
         self._opened[index] = host.running
         if isinstance(outcome, Compiled):
             self._consumed[index] = []

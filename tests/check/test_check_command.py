@@ -39,7 +39,7 @@ def checked(tmp_path_factory):
     runs = directory / "runs"
     done = maskcourt(
         *("check", directory / "schemas", "-e", FORGETFUL, "-e", PLANTED, "--vocabulary", "bytes"),
-        *("--json", "--out", runs, "--report", directory / "page.html"),
+        *("--json", "--out", runs, "--report", directory / "page.html", "--walks", 1),
         *("--fail-on", "leak", "--fail-on", "failed", "--junit", directory / "junit.xml"),
     )
     return done, {one["schema"].rpartition("/")[2]: one["engines"]
@@ -64,7 +64,7 @@ class TestAnswers:
 
     def test_what_was_covered_is_said(self, checked):
         covered = checked[1]["plain.json"][FORGETFUL]["covered"]
-        assert min(covered[one] for one in ("valid_texts", "invalid_texts")) > 0
+        assert min(covered.values()) > 0
 
     def test_findings_that_are_to_be_failed_on_are_named(self, checked):
         done = checked[0]
@@ -117,6 +117,24 @@ def test_of_tools_each_schema_is_asked_once_and_what_is_slow_has_a_budget(tmp_pa
     assert min(one["engines"]["outlines"]["covered"]["valid_texts"] for one in found) > 0
     assert len(open_run(tmp_path / "o" / "outlines-bytes").table("cases")) == 5
     assert len(open_run(tmp_path / "o" / "outlines-qwen2.5").table("cases")) == 0
+
+
+@pytest.mark.processes
+def test_what_an_engine_has_no_time_to_compile_is_said_and_costs_the_others_nothing(tmp_path):
+    tools = [{"name": f"t{one}", "inputSchema": {"enum": [one]}} for one in range(3)]
+    (tmp_path / "s.json").write_text(json.dumps({"tools": tools}))
+    engines = ("-e", "tests.miniatures:Enumerator", "--vocabulary", "bytes")
+    done = maskcourt("check", tmp_path / "s.json", *engines, "--compile-budget", 1e-9)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "takes 1 of 3 tools and gives no answer about 2: t1, t2" in said
+    assert "not compiled within 1e-09 s (--compile-budget)" in said
+
+
+def test_walks_need_another_engine(schema, call):
+    code, _, err = call("check", schema, "-e", "llguidance", "--walks", 1)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--walks compares engines" in err
 
 
 @pytest.mark.processes
