@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json as json_
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,8 @@ from harness.check.request import CheckRequest
 from harness.cli.common import FAILURES, Json
 from harness.cli.options import command
 from harness.console import print_json, tell
+from harness.errors import InputError
+from harness.inputs.limits import read_file
 from harness.options import RESULT, option
 from harness.verdict_kinds import BUG
 
@@ -36,6 +39,10 @@ _FAILURES: Final[Mapping[str, Callable[[Answer], bool]]] = {
 }
 
 
+_ERRORS: Final = ("false_acceptances", "false_rejections", "other_errors")
+"""Lists of errors in what is printed of an engine and a schema."""
+
+
 @dataclass(frozen=True)
 class CheckResult:
     """What becomes of the answers."""
@@ -53,6 +60,12 @@ class CheckResult:
         metavar="FILE",
         writes="file",
     )
+    baseline: Path | None = option(
+        None,
+        "What an earlier check printed by --json: findings that are there fail nothing.",
+        metavar="FILE",
+        exists=True,
+    )
     report: Path | None = option(
         None, "Write a page with all errors.", metavar="FILE", writes="file"
     )
@@ -63,6 +76,34 @@ class CheckResult:
         heading=RESULT,
         metavar="DIR",
     )
+
+
+def _known(path: Path | None) -> frozenset[tuple[str, ...]]:
+    """The findings in what an earlier check printed: schema, engine, and what it does."""
+    if path is None:
+        return frozenset()
+    try:
+        rows = json_.loads(read_file(path))["schemas"]
+        every = [(one["schema"], *pair) for one in rows for pair in one["engines"].items()]
+        return frozenset(
+            (schema, engine, *what)
+            for schema, engine, row in every
+            for what in (
+                (row["answer"],),
+                *((e["effect"], e["keyword"]) for kind in _ERRORS for e in row[kind]),
+            )
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        hint = "maskcourt check --json prints one"
+        raise InputError(f"{path} is not what a check printed", hint) from None
+
+
+def _new(answer: Answer, known: frozenset[tuple[str, ...]]) -> Answer:
+    """What of an answer is not known."""
+    about = answer.schema, answer.engine
+    errors = tuple(e for e in answer.errors if (*about, e.effect, e.keyword) not in known)
+    is_known = (*about, answer.status) in known
+    return replace(answer, errors=errors, status="no_error_found" if is_known else answer.status)
 
 
 @command(CheckRequest, CheckResult, Json)
@@ -80,6 +121,7 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     from harness.classification.departures import load_catalogue
     from harness.workers.temporary_directories import temporary_directory
 
+    known = _known(result.baseline)
     named = usable_schemas(schemas, request)
     tools = {one.name: one.tool for one in named if one.tool}
     answers = Answers([one.name for one in named], [one.name for one in request.specs], tools)
@@ -107,7 +149,7 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
         (answer, what)
         for answer in answers
         for what in result.fail_on or ("value", "failed") * (result.junit is not None)
-        if _FAILURES[what](answer)
+        if _FAILURES[what](_new(answer, known))
     ]
     if result.junit is not None:
         result.junit.write_text(junit(answers, failures), "utf-8")

@@ -75,6 +75,28 @@ class TestAnswers:
         suites = ET.parse(checked[2] / "junit.xml").getroot()
         assert [one.get("failures") for one in suites] == ["1", "1"]
 
+    def test_what_a_baseline_has_fails_nothing(self, checked, call):
+        done, _, directory = checked
+        printed = json.loads(done.stdout)
+        (directory / "all.json").write_text(done.stdout)
+        for one in printed["schemas"]:
+            one["engines"].pop(PLANTED)
+        (directory / "some.json").write_text(json.dumps(printed))
+        asked = (
+            "check",
+            directory / "schemas" / "title.json",
+            "-e",
+            PLANTED,
+            "--fail-on",
+            "failed",
+        )
+        asked += ("--vocabulary", "bytes", "--baseline")
+        assert call(*asked, directory / "all.json")[0] == 0
+        code, _, err = call(*asked, directory / "some.json")
+        assert (code, err.splitlines()[-1].endswith(f"{PLANTED}: failed")) == (1, True)
+        code, _, err = call(*asked, directory / "schemas" / "title.json")
+        assert (code, "is not what a check printed" in err) == (2, True)
+
     def test_its_runs_are_runs_like_all_others(self, checked, call):
         _, _, directory = checked
         (run,) = (one for one in (directory / "runs").iterdir() if "Forgetful" in one.name)
