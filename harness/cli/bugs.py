@@ -172,7 +172,6 @@ class Compared:
     first: str | None = option(None, "The old engine, as in its run.", "--old", metavar="SPEC")
     second: str | None = option(None, "The new engine, likewise.", "--new", metavar="SPEC")
     markdown: bool = option(False, "Print Markdown, say for a pull request.")
-    report: Path | None = option(None, "Write a page.", metavar="FILE", writes="file")
 
 
 @command(Compared, Search, Trusting, Json)
@@ -197,7 +196,7 @@ def compare(
     from harness.bugs.listing import bug_list
     from harness.classification.departures import load_catalogue
     from harness.versions import compare as versions
-    from harness.versions.text import comparison_markdown, write_page
+    from harness.versions.text import comparison_markdown
 
     if json.as_json and asked.markdown:
         raise UsageError("--json and --markdown are both given", "leave one out")
@@ -221,5 +220,3 @@ def compare(
         say(comparison_markdown(found), end="")
     else:
         table_console().print(Markdown(comparison_markdown(found)))
-    if asked.report is not None:
-        tell(f"{asked.report} ({write_page(found, asked.report):,} bytes)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.cli.common import Json, print_as
 from harness.cli.options import command
@@ -24,14 +23,6 @@ class SpellingsRequest:
     kind: str = option(
         "text", "How the table is printed.", "--format", choices=("text", "markdown", "csv")
     )
-    write: Path | None = option(
-        None, "Write README.md and profile.json there, too.", metavar="DIR", writes="directory"
-    )
-    run: Path | None = option(
-        None,
-        "Ask the engines of this run, and store the answers in it: its report shows them.",
-        metavar="RUN",
-    )
     compile: float = limit_option(10.0, "schema", "--compile-timeout")
     memory: int = option(
         4 << 30, "Resident memory per engine.  [default: 4G]", above=0, unit="SIZE"
@@ -44,21 +35,11 @@ def spellings(request: SpellingsRequest, json: Json) -> None:
 
     Each of a fixed list of spellings is tried under a schema in which nothing else can be refused.
     """
-    from harness.report.tables import write_files
-    from harness.runs.directory import open_run
     from harness.spelling_profile import printing
     from harness.spelling_profile.asking import profile_of
 
     limits = Limits(compile=request.compile, mask=5.0, resolve=30.0, memory=request.memory)
-    run, engines = None, request.engines
-    if request.run is not None:
-        run = open_run(request.run)
-        engines = list(run.manifest["identity"]["engines"])
-    profile = profile_of(engines, limits=limits)
-    if run is not None:
-        printing.store(profile, run)
-    if request.write is not None:
-        write_files(printing.files(profile), request.write)
+    profile = profile_of(request.engines, limits=limits)
     if json.as_json:
         print_json(profile.as_json())
     else:

@@ -49,22 +49,15 @@ It raises MaskcourtError where there is no room for any lane.
 """
 
 
-def local_lanes(
-    wanted: int | None = None,
-    ahead: int | None = None,
-    stopped: Callable[[], bool] = lambda: False,
-) -> Executor:
-    """Lanes in processes of this machine; by default as many as it carries.
-
-    `stopped` is asked again and again: once it says so, the run is left as it is, as by Ctrl-C.
-    """
+def local_lanes(wanted: int | None = None, ahead: int | None = None) -> Executor:
+    """Lanes in processes of this machine; by default as many as it carries."""
 
     def execute(settings: LaneSettings, cases: int, begin: Begin, telling: RunProgress) -> None:
         engines = len(settings.specs)
         many = max(1, min(wanted or default_lanes(engines), cases))
         some = default_ahead(many, engines) if ahead is None else ahead
         settings = replace(settings, ahead=some if cases > many else 0)
-        Dispatch(LaneProcesses(settings, stopped), many, begin, telling).run()
+        Dispatch(LaneProcesses(settings), many, begin, telling).run()
 
     return execute
 

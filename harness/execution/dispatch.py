@@ -31,7 +31,7 @@ MAX_DEATHS = 3
 """A case that took down its lane this often is left."""
 
 _LOOK = 0.1
-"""Seconds between two looks at whether the run is to be stopped."""
+"""Seconds that messages of lanes are waited for at a time."""
 
 Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
 """Told what the engines say they are; gives the run directory and the cases to run."""
@@ -204,14 +204,13 @@ class Dispatch:
 
 
 class LaneProcesses:
-    """Lanes in processes of this machine, until they are `stopped`."""
+    """Lanes in processes of this machine."""
 
     false_starts = 1
     hint = "run again with --lanes 1 and --debug"
 
-    def __init__(self, settings: LaneSettings, stopped: Callable[[], bool]) -> None:
+    def __init__(self, settings: LaneSettings) -> None:
         self._settings = settings
-        self._stopped = stopped
         self._mark = secrets.token_hex(8)
         self._processes: dict[LaneHandle, BaseProcess] = {}
 
@@ -228,8 +227,6 @@ class LaneProcesses:
         return lane
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
-        if self._stopped():
-            raise KeyboardInterrupt
         connections = {lane.connection: lane for lane in lanes}
         heard = multiprocessing.connection.wait(list(connections), _LOOK)  # type: ignore[arg-type]
         return [connections[cast("Connection", one)] for one in heard]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +23,18 @@ from harness.optional import require
 from harness.render.table import Row
 from harness.report.tables import Digest, digest, rows_where
 from harness.runs.directory import RunDirectory
-from harness.verdict_kinds import BUG, CLASSES, DEPARTURE, MAIN_KINDS, WALK, WARNED
 
-NAMES = ("headline_rates", "errors", "keywords", "timings")
+NAMES = ("headline_rates", "timings")
 """The figures, in the order in which they are drawn."""
 
 _WIDE = 6.3
 """Inches: the width of a column of text on A4."""
 _DOTS = 130
 """Per inch, in pictures."""
-_KEYWORDS = 18
-"""Rows of the heat map at most."""
 
 _BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 _BLUE, _VERMILLION, _PURPLE, _GREY = "#0072B2", "#D55E00", "#CC79A7", "#B8B8B8"
 
-_OF_CLASS = {BUG: _VERMILLION, WARNED: _ORANGE, DEPARTURE: _GREY}
 _OF_VALUE = {"real": _VERMILLION, "plain": _ORANGE, "rare": _GREY}
 _OF_LINE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
@@ -79,7 +75,7 @@ def draw(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> l
 def drawn(name: str, found: Digest, times: Distributions) -> Any:
     """One of `NAMES` as a matplotlib Figure."""
     with _styled():
-        return _timings(found.engines, times) if name == "timings" else _DRAWN[name](found)
+        return _timings(found.engines, times) if name == "timings" else _headline_rates(found)
 
 
 def picture(name: str, found: Digest, times: Distributions) -> bytes:
@@ -135,23 +131,6 @@ def _stacked(axes: Any, rows: Sequence[Row], colours: Mapping[str, str], of: Any
     return ends
 
 
-def _errors(found: Digest) -> Any:
-    engines = found.engines
-    figure, panels = _figure(0.5 + 0.75 * max(2, len(engines)), 2, sharey=True)
-    for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
-        rows = rows_where(found.tables["errors"], evidence=WALK, kind=kind)
-        axes.set_xscale("log")
-        for number, (word, colour) in enumerate(_OF_CLASS.items()):
-            counts = np.array([row[word] for row in rows])
-            lines = np.arange(len(rows)) + (number - 1) * 0.27
-            bars = axes.barh(lines, np.maximum(counts, 0.8), 0.25, color=colour, label=word)
-            axes.bar_label(bars, [f"{count:,}" for count in counts], padding=2, fontsize=6.5)
-        axes.set_xlim(0.8, max([10, *(row[word] for row in rows for word in CLASSES)]) * 30)
-        title = key.replace("_", " ").capitalize()
-        _by_engine(axes, engines, title, "tokens, proven (logarithmic)")
-    return _with_legend(figure, panels[0], 3, "outside upper right")
-
-
 _TITLES = {"loss": "Cannot write a valid value", "leak": "Lets an invalid value through"}
 
 
@@ -173,56 +152,6 @@ def _headline_rates(found: Digest) -> Any:
         axes.set_xlim(0, 125)
         axes.set_xticks(range(0, 101, 25))
     return _with_legend(figure, panels[0], 3)
-
-
-def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any, Any]]:
-    """Keywords, most cases first, and in how many cases there is a bug, ``(keywords, engines)``.
-
-    The bugs are of walks and instances; one that is about no keyword is under ``(none)``.
-    """
-    cases: dict[str, dict[str, int]] = {}
-    for row in rows_where(found.tables["by_keyword"], **{"kind": kind, "class": BUG}):
-        of_engine = cases.setdefault(row["keyword"] or "(none)", {})
-        # the two kinds of evidence may be about the same case: no sum
-        of_engine[row["engine"]] = max(of_engine.get(row["engine"], 0), row["cases"])
-    order = sorted(cases, key=lambda one: (-sum(cases[one].values()), one))
-    table = [[cases[one].get(engine, 0) for engine in found.engines] for one in order]
-    return order, np.array(table, dtype=np.int64).reshape(len(order), len(found.engines))
-
-
-def _keywords(found: Digest) -> Any:
-    """Heat maps of the keywords with most cases."""
-    tables = {kind: keyword_counts(found, kind) for kind in MAIN_KINDS.values()}
-    most = max([1, *(len(order) for order, _ in tables.values())])
-    figure, panels = _figure(1.1 + 0.2 * min(most, _KEYWORDS), 2)
-    top = max([10, *(int(counts.max()) for _, counts in tables.values() if counts.size)])
-    for axes, (kind, (order, counts)) in zip(panels, tables.items(), strict=True):
-        _heat(axes, order[:_KEYWORDS], found.engines, counts[:_KEYWORDS], top)
-        more = f" (first {_KEYWORDS} of {len(order)})" if len(order) > _KEYWORDS else ""
-        axes.set_title(f"{kind.replace('_', ' ').capitalize()}s{more}")
-    figure.suptitle("Cases with a bug, by keyword", x=0.01, ha="left", fontsize=9)
-    return figure
-
-
-def _heat(axes: Any, rows: Sequence[str], columns: Sequence[str], counts: Any, top: int) -> None:
-    from matplotlib.colors import LogNorm
-
-    if not len(rows):
-        axes.text(0.5, 0.5, "none", ha="center", va="center", transform=axes.transAxes)
-        axes.set_axis_off()
-        return
-    style = {"cmap": "YlOrRd", "norm": LogNorm(1, top), "edgecolors": "#EEEEEE"}
-    axes.pcolormesh(np.where(counts > 0, counts, np.nan), **style)
-    for row, column in np.argwhere(counts).tolist():
-        count = int(counts[row, column])
-        colour = "white" if np.log(count) > 0.55 * np.log(top) else "black"
-        where = {"ha": "center", "va": "center", "color": colour, "fontsize": 7}
-        axes.text(column + 0.5, row + 0.5, f"{count:,}", **where)
-    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, fontsize=7)
-    axes.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=7)
-    axes.invert_yaxis()
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
 
 
 _TIMES = {"time_to_first_mask": "Time to first mask", "time_between_masks": "Time between masks"}
@@ -258,10 +187,3 @@ def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:
     keep = np.append(True, moved)
     keep[-1] = True
     return values[keep], shares[keep]
-
-
-_DRAWN: Mapping[str, Callable[[Digest], Any]] = {
-    "errors": _errors,
-    "headline_rates": _headline_rates,
-    "keywords": _keywords,
-}

@@ -45,7 +45,6 @@ def profile_of(
     *,
     limits: Limits = LIMITS,
     rows: Sequence[Spelling] | None = None,
-    catalogue: Catalogue | None = None,
 ) -> Profile:
     """Ask the engines of some specs for every row, or for those that are given.
 
@@ -65,7 +64,7 @@ def profile_of(
             panel = Panel(specs[at : at + AT_ONCE], str(file), vocabulary.words, limits)
             with contextlib.closing(panel):
                 line.update(at, ", ".join(one.name for one in panel.specs))
-                asking = _Asking(panel, vocabulary, catalogue or load_catalogue())
+                asking = _Asking(panel, vocabulary, load_catalogue())
                 found += asking.spellings(rows)
             line.plain(f"{len(found)} of {len(specs)} engines")
     return Profile(rows, with_options(found))

@@ -1,17 +1,14 @@
-"""Comparisons in words: Markdown, the page made of it, lines for a terminal, JUnit's XML."""
+"""Comparisons in words: Markdown, lines for a terminal, JUnit's XML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
-from harness.files import write_whole
 from harness.printable import code, escaped, markdown, printable
-from harness.render.page import static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
@@ -34,25 +31,11 @@ _TIMES: Final = ("time_to_first_mask", "time_between_masks")
 """Of `harness.analysis.timing.MEASURES`."""
 _MOST: Final = 30
 """Cases that are listed; JSON, the baseline's file and the run have all."""
-_LEAD: Final = (
-    "Every bug is a smallest case that one version gets wrong, put to the other version. Fixed:"
-    " that one gets it right. What is valid, jsonschema and jsonschema-rs both call so."
-)
 
 
 def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
     """The comparisons, each with its own heading."""
     return "\n".join(line for one in comparisons for line in _comparison(one)) + "\n"
-
-
-def write_page(comparisons: Sequence[Comparison], out: Path) -> int:
-    """Write the page to a file, whole or not at all; its size in bytes."""
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    body = f"<section>{parser.render(comparison_markdown(comparisons))}</section>"
-    heading = "; ".join(map(_heading, comparisons))
-    return write_whole(out, static_page("maskcourt compare", heading, _LEAD, body))
 
 
 def _heading(one: Comparison) -> str:

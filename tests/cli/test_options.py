@@ -78,7 +78,6 @@ def test_values_out_of_bounds_are_refused(asked, option_, value):
     ["bugs", "RUN", "--write", "FILE"],
     ["bugs", "RUN", "--write", "FILE/below"],
     ["bugs", "RUN", "--write", "/proc/none/below"],
-    ["compare", "RUN", "--report", "DIR"],
     ["check", "SCHEMA", "--report", "DIR"],
     ["bench", "--junit", "DIR"],
     ["bench", "--summary", "FILE/below"],

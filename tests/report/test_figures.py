@@ -5,7 +5,6 @@ import io
 import sys
 import xml.etree.ElementTree as ET
 
-import numpy as np
 import pytest
 
 from harness.analysis.tally import summary
@@ -132,12 +131,6 @@ class TestFigures:
         some = [Book("clean").position(0)] * cases
         files = figures.draw(stored(*some), tmp_path / "out", all_bugs)
         assert len(files) == len(figures.NAMES)
-
-    def test_show_cases_by_keyword(self, stored):
-        found = digest(stored(book("one"), book("two")), DECLARED)
-        words, counts = figures.keyword_counts(found, "false_rejection")
-        assert words == ["type"]
-        assert np.array_equal(counts, [[2, 2, 0]])
 
     def test_without_matplotlib_say_what_to_install(self, stored, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -9,11 +9,10 @@ import pytest
 
 from harness.classification.departures import load_behaviours, load_catalogue
 from harness.engines.panel import Limits
-from harness.errors import UsageError
 from harness.jsontext import strict_json
-from harness.spelling_profile import printing
+from harness.render.table import as_markdown
 from harness.spelling_profile.asking import profile_of
-from harness.spelling_profile.printing import as_page, as_table, lines, visible
+from harness.spelling_profile.printing import as_table, lines, visible
 from harness.spelling_profile.profile import (
     AnswerKind,
     EngineSpellings,
@@ -24,7 +23,6 @@ from harness.spelling_profile.profile import (
     with_options,
 )
 from harness.validators.validate import Validators
-from tests import books
 from tests.command import maskcourt
 
 CATALOGUE = load_catalogue()
@@ -55,12 +53,11 @@ def asked():
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory):
-    """The answers of the default engines, and the directory to which they were written."""
-    directory = tmp_path_factory.mktemp("spellings") / "made"
-    done = maskcourt("spellings", "--json", "--write", directory)
+def done():
+    """The answers of the default engines."""
+    done = maskcourt("spellings", "--json")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["engines"], directory
+    return json.loads(done.stdout)["engines"]
 
 
 @pytest.mark.processes
@@ -116,31 +113,13 @@ class TestMiniatures:
         assert rows["number"]["why"].startswith("cannot be said")
         assert {"id", "schema", "text", "allowed", "declared"} == rows["before"].keys()
 
-    def test_the_page_counts_and_lists(self, asked):
-        page = as_page(asked)
+    def test_the_table_and_the_lines_say_it_to_people(self, asked):
+        table = as_markdown(as_table(asked))
         assert (
             "| white space | none after the comma | `[1,2]` | yes | by option | yes | refused |"
-            in page
+            in table
         )
-        assert as_table(asked).rows[0][MINIATURE] == "yes"
         assert f"`{MINIATURE}` lets these be written in no way: tab" in list(lines(asked))
-
-    def test_a_run_keeps_the_profile_of_its_engines_for_its_report(self, asked, tmp_path):
-        made = {one.name: {"version": one.version} for one in asked.engines}
-        run = books.store(tmp_path / "run", books.Book("case"), engines=made)
-        assert printing.stored_table(run) is None
-        printing.store(asked, run)
-        table = printing.stored_table(run)
-        assert [W, "none after the comma", "yes", "by option", "yes", "refused"] in table["rows"]
-        assert "lets these be written in no way: tab" in table["note"]
-        (run.path / "spellings.json").write_text('{"table": {"columns": [1], "rows": [[1, 2]]}}')
-        assert printing.stored_table(run) is None
-
-    def test_a_run_of_another_version_keeps_none(self, asked, tmp_path):
-        made = {one.name: {"version": "0.1"} for one in asked.engines}
-        run = books.store(tmp_path / "run", books.Book("case"), engines=made)
-        with pytest.raises(UsageError, match=r"the run was made with .* 0\.1, and"):
-            printing.store(asked, run)
 
 
 def engine(name, **answers):
@@ -228,24 +207,19 @@ KNOWN = {
 class TestInstalledEngines:
     def test_they_spell_as_is_known(self, done):
         allowed = {"yes": True, "no": False, "option": False, "unclear": None}
-        assert list(done[0]) == ["xgrammar", "llguidance", "outlines"]
-        by_id = [{row["id"]: row for row in one["rows"]} for one in done[0].values()]
+        assert list(done) == ["xgrammar", "llguidance", "outlines"]
+        by_id = [{row["id"]: row for row in one["rows"]} for one in done.values()]
         for id_, answers in KNOWN.items():
             for rows, answer in zip(by_id, answers, strict=True):
                 assert rows[id_]["allowed"] is allowed[answer], id_
                 assert ("option" in rows[id_]) == (answer == "option"), id_
 
     def test_a_declared_behaviour_has_its_source(self, done):
-        rows = {row["id"]: row for row in done[0]["llguidance"]["rows"]}
+        rows = {row["id"]: row for row in done["llguidance"]["rows"]}
         (one,) = rows["escapes/solidus"]["declared"]
         assert one["id"] == "llguidance-solidus-escape"
         assert one["source"].startswith("https://")
         assert not rows["numbers/integer-fraction"]["declared"]
-
-    def test_what_is_written_is_what_is_printed(self, done):
-        kept = json.loads((done[1] / "profile.json").read_text())
-        assert kept["engines"] == done[0]
-        assert "| order of members |" in (done[1] / "README.md").read_text()
 
     def test_a_server_answers_with_what_its_backend_declares(self):
         rows = [row for row in load_battery() if row.id in ("escapes/solidus", "escapes/letter")]

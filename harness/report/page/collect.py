@@ -27,7 +27,6 @@ from harness.report.page.sampling import draw
 from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
-from harness.spelling_profile.printing import stored_table
 from harness.verdict_kinds import CLASSES, KINDS, MEANINGS
 
 _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
@@ -87,11 +86,7 @@ def collect(
         "summary": tally,
         "bugs": shown_bugs(bugs),
         "columns": COLUMNS,
-        "tables": {
-            "headline": headline(tally).laid_out(),
-            "pairs": pairs(tally).laid_out(),
-            "spellings": stored_table(run),
-        },
+        "tables": {"headline": headline(tally).laid_out(), "pairs": pairs(tally).laid_out()},
         "keywords": crossed(stored, "keyword"),
         "families": crossed(stored, "family"),
         "sets": agreement(stored),
@@ -124,11 +119,12 @@ def _examples(matrix: Mapping[str, Any]) -> set[str]:
 
 def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
     named = shlex.quote(shown_as) + (" --trust" if asks_for_trust(run) else "")
+    engines = run.manifest["identity"]["engines"]
     return {
         "run": shown_as,
         "replayed": f"maskcourt replay {named}",
         "searched": f"maskcourt bugs {named}",
-        "spelled": f"maskcourt spellings --run {named}",
+        "spelled": f"maskcourt spellings --engine {shlex.quote(','.join(engines))}",
         "name": run.path.resolve().name,
         "maskcourt": __version__,
         "schema_limit": SCHEMA_LIMIT,

@@ -57,8 +57,7 @@ const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.v
 
 function inNumbers() {
   given('pairs', 'cards');
-  if (DATA.tables.spellings) given('spellings', '');
-  else fill('note-spellings', 'This is asked once for each engine, not of each schema: ', el('code', {}, DATA.about.spelled), ' stores the answers in the run, and they stand here.');
+  fill('note-spellings', 'This is asked once for each engine, not of each schema: ', el('code', {}, DATA.about.spelled), '.');
 }
 
 function errorsTable() {
