@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import json
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -66,6 +66,8 @@ class FormatronEngine:
     """formatron with one vocabulary."""
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {"config": ONLY_CONFIG}
+    REGEX_DIALECT = "rust"
+    """kbnf gives patterns to Rust's crate regex-automata (its README, "regular expressions")."""
     DISTRIBUTION = "formatron"
     TESTED = "0.5.0"
     SCRIPT = _SCRIPT
@@ -95,10 +97,17 @@ class FormatronEngine:
         value = json.loads(schema)
         if isinstance(value, dict):
             value = {"$id": _ID, "$schema": _DRAFT, **value}
+        return self._started(lambda builder: builder.json(self._create(value)))
+
+    def compile_regex(self, pattern: str) -> _Matcher:
+        """As `compile`."""
+        return self._started(lambda builder: builder.regex(pattern))
+
+    def _started(self, constraint: Callable[[Any], Any]) -> _Matcher:
         builder = self._builder()
         try:
             with _panics():
-                builder.append_str(f"{builder.json(self._create(value))}")
+                builder.append_str(f"{constraint(builder)}")
                 engine = builder.build(self._vocabulary, str)._engine  # noqa: SLF001
                 engine.compute_allowed_token_ids()
         except _PanicError:

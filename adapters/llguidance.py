@@ -51,6 +51,7 @@ _THREADS = 2
 _DOCUMENTED = {
     "end_again": 'LLMatcher.is_stopped: "will not accept any more tokens, except for the EOS token"'
 }
+_NO_FORCING = '%llguidance {"no_forcing": true}'
 _UNICODE_ESCAPES = "json_allow_general_unicode_escapes"
 
 
@@ -105,6 +106,8 @@ class LLGuidanceEngine:
         ),
         "whitespace_pattern": Option("", "a regular expression for it; empty: the library's own"),
     }
+    REGEX_DIALECT = "rust"
+    """``docs/syntax.md`` names the syntax of Rust's crate regex."""
     DISTRIBUTION = "llguidance"
     TESTED = "1.9.1"
     SCRIPT = _SCRIPT
@@ -145,6 +148,17 @@ class LLGuidanceEngine:
                 sys.stderr.write(f"llguidance: warning: {warning}\n")
         return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
 
+    def compile_regex(self, pattern: str) -> _Matcher:
+        """As `compile`."""
+        grammar = str(self._matcher.grammar_from_regex(pattern))
+        if not self._forced:
+            whole = json.loads(grammar)
+            (only,) = whole["grammars"]
+            only["lark_grammar"] = f"{_NO_FORCING}\n{only['lark_grammar']}"
+            grammar = json.dumps(whole)
+        native = self._started(grammar, self._tokenizer)
+        return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
+
     def library(self, schema: str) -> Library:
         ends = (
             self._vocabulary.eos_ids
@@ -179,9 +193,7 @@ class LLGuidanceEngine:
         try:
             if self._forced:
                 return str(build.grammar_from_json_schema(text))
-            return str(
-                build.grammar_from_lark(f'%llguidance {{"no_forcing": true}}\nstart: %json {text}')
-            )
+            return str(build.grammar_from_lark(f"{_NO_FORCING}\nstart: %json {text}"))
         except ValueError as error:
             raise Refused(str(error).strip()) from error
 

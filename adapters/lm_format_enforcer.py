@@ -81,6 +81,8 @@ class LMFormatEnforcerEngine:
         ),
         "field_order": Option(False, "required members come in the order of `required`"),
     }
+    REGEX_DIALECT = "python"
+    """Patterns are read by interegular, "a subset of python regexes" (its README)."""
     DISTRIBUTION = "lm-format-enforcer"
     TESTED = "0.11.3"
     SCRIPT = _SCRIPT
@@ -134,6 +136,19 @@ class LMFormatEnforcerEngine:
         except Exception as error:
             raise Refused(_told(error)) from error
         return matcher
+
+    def compile_regex(self, pattern: str) -> _Matcher:
+        """As `compile`."""
+        from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
+
+        try:
+            parser = self._library.RegexParser(
+                pattern, CharacterLevelParserConfig(**self._settings)
+            )
+            parser.config = CharacterLevelParserConfig(**self._settings)
+        except Exception as error:
+            raise Refused(_told(error)) from error
+        return _Matcher(self, parser)
 
     def mask_of(self, parser: Any) -> Mask:
         """The tokens that the library allows; raises RuntimeError as it fails."""

@@ -63,6 +63,8 @@ class OutlinesEngine:
             "empty: the library's default, one optional space",
         ),
     }
+    REGEX_DIALECT = "rust"
+    """The library gives patterns to Rust's crate regex-automata (its ``src/index.rs``)."""
     DISTRIBUTION = "outlines-core"
     TESTED = "0.2.14"
     SCRIPT = _SCRIPT
@@ -95,6 +97,10 @@ class OutlinesEngine:
     def compile(self, schema: str) -> _Matcher:
         return self._start(self._index(schema))
 
+    def compile_regex(self, pattern: str) -> _Matcher:
+        """As `compile`."""
+        return self._start(self._refusing(self._library.of_pattern, pattern))
+
     def library(self, schema: str) -> Library:
         index, guide = self._index(schema), self._library.served_guide
         if guide is None:  # such versions write no masks: there is nothing of their own to ask
@@ -106,8 +112,11 @@ class OutlinesEngine:
         )
 
     def _index(self, schema: str) -> Any:
+        return self._refusing(self._library.index, schema, self._whitespace)
+
+    def _refusing(self, how: Callable[..., Any], *source: Any) -> Any:
         try:
-            return self._library.index(schema, self._whitespace)
+            return how(*source)
         except (ValueError, TypeError) as error:
             raise Refused(str(error).strip()) from error
 
@@ -157,7 +166,10 @@ class _Library:
             self.guide = partial(Guide, max_rollback=0) if bounded else Guide
 
     def index(self, schema: str, whitespace: str | None) -> Any:
-        return self._index(self._build_regex(schema, whitespace), self._vocabulary)
+        return self.of_pattern(self._build_regex(schema, whitespace))
+
+    def of_pattern(self, pattern: str) -> Any:
+        return self._index(pattern, self._vocabulary)
 
     def ids(self, key: bytes | str) -> Sequence[int] | None:
         """The ids that the library has under a key; None where it cannot be asked."""
@@ -183,9 +195,12 @@ class _FirstLibrary:
         self._vocabulary = regex.Vocabulary.from_dict(ids)
 
     def index(self, schema: str, whitespace: str | None) -> Any:
+        return self.of_pattern(self._build_regex(schema, whitespace))
+
+    def of_pattern(self, pattern: str) -> Any:
         regex = self._regex
         try:
-            automaton = self._parse(self._build_regex(schema, whitespace)).to_fsm().reduce()
+            automaton = self._parse(pattern).to_fsm().reduce()
         except self._unreadable as error:
             raise ValueError(str(error) or type(error).__name__) from error
         of_bytes = regex.make_byte_level_fsm(automaton, keep_utf8=True)

@@ -82,6 +82,8 @@ class XGrammarEngine:
             "auto", "text: special tokens are text, their names; auto: never", ("auto", "text")
         ),
     }
+    REGEX_DIALECT = "ecma"
+    """``cpp/regex_converter.cc`` names MDN's page on JavaScript as what it implements."""
     DISTRIBUTION = "xgrammar"
     TESTED = "0.2.8"
     SCRIPT = f"""{_SCRIPT}\
@@ -159,9 +161,16 @@ class XGrammarEngine:
         hidden = {*self._tokenizer.special_token_ids, *self._tokenizer.stop_token_ids}
         return [None if token in hidden else bytes(decoded[token]) for token in ids]
 
+    def compile_regex(self, pattern: str) -> _Matcher:
+        """As `compile`."""
+        return self._start(self._compiled(self._compiler.compile_regex, pattern))
+
     def _grammar(self, schema: str) -> Any:
+        return self._compiled(self._compiler.compile_json_schema, schema, **self._settings)
+
+    def _compiled(self, how: Callable[..., Any], source: str, **settings: Any) -> Any:
         try:
-            return self._compiler.compile_json_schema(schema, **self._settings)
+            return how(source, **settings)
         except RuntimeError as error:
             if "bad_alloc" in str(error):
                 raise MemoryError(str(error)) from error

@@ -160,6 +160,9 @@ class Engine(Protocol):
                 mask here, so that what it cannot do shows at compilation.
         """
 
+    # `compile_regex(pattern)` does the same for a regular expression that the whole text matches,
+    # where the class has a `REGEX_DIALECT`: `ecma`, `python` or `rust`, the one that it documents.
+
     # `bytes_differ_on_purpose` may be true where a configuration is known to hold other bytes than
     # the vocabulary for some tokens: no defect of the adapter.
 

@@ -87,6 +87,8 @@ class Panel:
     """
 
     meanwhile: Callable[[], None] | None = None
+    regex = False
+    """Whether what it is given to compile are regular expressions."""
 
     def __init__(
         self,
@@ -215,7 +217,8 @@ class Panel:
                 return failure
         self._consumed.pop(index, None)
         began = time.monotonic()
-        self._submit({index: requests.Compile(schema, index in self._strict)}, limit)
+        request = requests.Compile(schema, index in self._strict, self.regex)
+        self._submit({index: request}, limit)
         outcome: Outcome = yield from self._answered(index)
         self.compiling += time.monotonic() - began
         self._opened[index] = host.running

@@ -113,13 +113,15 @@ class EngineMetadata:
 class Compile(EngineRequest[Compiled]):
     """Compile a schema and stand at its start; the first mask belongs to the time.
 
-    With `strict` every mask is looked at while resolving, whatever faster way there is.
+    With `strict` every mask is looked at while resolving, whatever faster way there is. A `regex`
+    is a pattern in place of a schema.
     """
 
     otherwise = (AdapterFault, Refusal)
 
     schema: str
     strict: bool = False
+    regex: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,8 @@ class EngineService:
         self._strict = asked.strict
         began = time.process_time()
         try:
-            start = self.engine.compile(asked.schema)
+            how: Any = self.engine
+            start: Matcher = (how.compile_regex if asked.regex else how.compile)(asked.schema)
             compiled = time.process_time()
             start.mask(self._buffer)
         except Refused as refusal:

@@ -114,6 +114,32 @@ def accepts(engine: Engine, schema: str, text: str) -> bool:
     return all(matcher.consume(token) for token in (*text.encode(), small().eos))
 
 
+PATTERNS = {
+    XGrammarEngine,
+    LLGuidanceEngine,
+    OutlinesEngine,
+    LMFormatEnforcerEngine,
+    FormatronEngine,
+}
+
+
+@pytest.mark.parametrize("kind", sorted(PATTERNS, key=lambda one: one.DISTRIBUTION))
+def test_takes_a_regular_expression_of_the_whole_text(kind):
+    engine = make(kind, small())
+    matcher = engine.compile_regex("a[bc]?")
+    taken = [chr(one) for one in token_ids(mask_of(matcher, small()), 256)]
+    assert taken == ["a"]
+    assert matcher.consume(ord("a"))
+    assert allows(mask_of(matcher, small()), small().eos)
+    with pytest.raises(Refused):
+        engine.compile_regex("a(")
+
+
+def test_engines_with_a_dialect_take_regular_expressions():
+    named = {one for one in ENGINES if getattr(one, "REGEX_DIALECT", "")}
+    assert named == PATTERNS == {one for one in ENGINES if hasattr(one, "compile_regex")}
+
+
 def allowed_after(engine: Engine, schema: str, text: str) -> set[bytes]:
     """The small vocabulary's tokens that are allowed behind `text`, special ones by name."""
     matcher = written(engine, small(), schema, text)
