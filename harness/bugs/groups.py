@@ -1,7 +1,9 @@
 """Which verdicts are one bug: groups by what is stored of them, and samples that say what they are.
 
 Of each group some are shrunk, drawn by a seed; where all come to one bug, so does the group. Where
-they do not the group is split, by case and then by place, and samples of each part are shrunk.
+they do not the group is split, by case, by place in schema and value, and by place in the text, and
+samples of each part are shrunk. Of a part, what cannot be shrunk is left out of account while most
+of it can.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -28,14 +31,21 @@ _LEVELS = (
     ("engine", "kind", "class", "departure", "effect", "keyword", "category", "detail", "byte"),
     ("case",),
     ("schema_pointer", "instance_pointer"),
+    ("spot",),
 )
 """By what verdicts are grouped, and groups split.
 
 Category, detail and byte are about the refused byte: of a text that is let through they are 0.
 """
 EVIDENCE = tuple(VERDICT_TABLES)
-SAMPLES, OF_PART = 3, 2
-"""Verdicts of a group that are shrunk, of different cases where there are, and of its parts."""
+SAMPLES, OF_PART, MORE_OF_PART = 3, 2, 4
+"""Verdicts of a group that are shrunk, of different cases where there are, and of its parts.
+
+More are, where one of a part comes to no bug.
+"""
+
+AT_ONCE = 8
+"""Groups whose samples are shrunk in turns."""
 
 Codes = npt.NDArray[np.int64]
 APART = "its samples shrink to different bugs"
@@ -98,7 +108,7 @@ def read_verdicts(
             enum_code(kind) AS kind, enum_code(class) AS class, enum_code(departure) AS departure,
             enum_code(keyword) AS keyword, if(kind IN $1, enum_code(category), 0) AS category,
             if(kind IN $1, enum_code(detail), 0) AS detail,
-            enum_code(schema_pointer) AS schema_pointer,
+            enum_code(schema_pointer) AS schema_pointer, spot::BIGINT AS spot,
             enum_code(instance_pointer) AS instance_pointer
         FROM verdicts WHERE class IN $3 AND kind IN $4 ORDER BY ALL""",
         list(kinds.REJECTIONS),
@@ -177,13 +187,20 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
 
     def settle(rows: Codes, level: int) -> None:
         drawn = _drawn(verdicts, rows, OF_PART if level else SAMPLES)
-        known = {row: samples.get(verdicts.name(row)) for row in drawn}
-        missing = [row for row, sample in known.items() if sample is None]
+        if level and any(
+            one in samples and not samples[one].bug for one in map(verdicts.name, drawn)
+        ):
+            drawn = _drawn(verdicts, rows, MORE_OF_PART)
+        missing = [row for row in drawn if verdicts.name(row) not in samples]
         if missing:
             wanted.append((len(rows), missing))
             explanation.bug[rows] = explanation.code("", PENDING)
             return
-        codes = {explanation.code(sample.bug, sample.reason) for sample in known.values() if sample}
+        known = [samples[verdicts.name(row)] for row in drawn]
+        told = [sample for sample in known if sample.bug]
+        if not level or 2 * len(told) <= len(known):
+            told = known
+        codes = {explanation.code(sample.bug, sample.reason) for sample in told}
         if len(codes) == 1 or len(rows) == len(drawn):
             explanation.bug[rows] = next(iter(codes))
         elif level + 1 < len(verdicts.groups):
@@ -197,6 +214,15 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
     for name, sample in samples.items():  # these are their own bugs
         if (place := verdicts.place(name)) is not None:
             explanation.bug[place] = explanation.code(sample.bug, sample.reason)
+    explanation.wanted = _in_turns(verdicts, wanted)
+    return explanation
+
+
+def _in_turns(verdicts: ErrorRows, wanted: Sequence[tuple[int, list[int]]]) -> list[int]:
+    """What is wanted of groups of a size: costly and large ones first, the engines in turns.
+
+    Of `AT_ONCE` groups the first of each comes first: what becomes of it is known by the next.
+    """
     turns: Counter[int] = Counter()
     queued = []
     costly = np.isin(verdicts.effect, [kinds.EFFECTS.index(name) for name in kinds.COSTLY])
@@ -204,9 +230,10 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
         engine = int(verdicts.engine[missing[0]])
         queued.append((turns[engine], missing))
         turns[engine] += 1
-    for _, missing in sorted(queued, key=lambda group: group[0]):
-        explanation.wanted += missing
-    return explanation
+    order = [missing for _, missing in sorted(queued, key=lambda group: group[0])]
+    blocks = (order[start : start + AT_ONCE] for start in range(0, len(order), AT_ONCE))
+    rounds = (one for block in blocks for one in zip_longest(*block))
+    return [row for one in rounds for row in one if row is not None]
 
 
 def _parts(groups: Codes, rows: Codes) -> Iterator[Codes]:

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.groups import APART, OF_PART, PENDING, SAMPLES, ErrorRows, Explanation, explain
+from harness.bugs.groups import (
+    APART,
+    MORE_OF_PART,
+    OF_PART,
+    PENDING,
+    SAMPLES,
+    ErrorRows,
+    Explanation,
+    explain,
+)
 from harness.bugs.identity import bug_id
 from harness.bugs.listing import bug_list, load_reports
 from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict
@@ -178,6 +187,16 @@ def test_what_falls_apart_to_the_end_is_not_explained_but_for_the_samples():
     found, samples = settled(verdicts([0] * 9, [0] * 9), lambda one: 1 + one % 2)
     assert APART in found.reasons
     assert (found.bug >= 0).sum() == len(samples) == SAMPLES
+
+
+def test_one_that_cannot_be_shrunk_leaves_the_rest_of_its_part_explained():
+    cases = [0] * 20 + [1] * 20
+    found, samples = settled(verdicts([0] * 40, cases), lambda one: 1 + cases[one] if one else 0)
+    assert found.reasons[-1 - found.bug[0]] == "not shown"
+    assert all(
+        found.ids[found.bug[one]] == bug_id(error(1 + cases[one]), -1) for one in range(1, 40)
+    )
+    assert len(samples) <= SAMPLES + OF_PART + MORE_OF_PART
 
 
 def test_what_cannot_be_shrunk_has_its_reason():
