@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, Final
 
-from harness.jsontext.pointers import replaced
+from harness.jsontext.pointers import replaced, values_in
 from harness.jsontext.spans import root_of
 from harness.schemas.format_values import format_values
 from harness.schemas.schema import (
@@ -232,15 +232,11 @@ def traits(value: Any) -> frozenset[str]:
     Texts in which letters and digits alone differ have one shape.
     """
     found: set[str] = set()
-    pending = [value]
-    while pending:
-        part = pending.pop()
+    for part in values_in(value):
         if isinstance(part, dict):
             found |= {f"members {min(len(part), 2)}", *map(_shape, part)}
-            pending += part.values()
         elif isinstance(part, list):
             found.add(f"items {min(len(part), 3)}")
-            pending += part
         elif isinstance(part, str):
             found |= {_shape(part), *(char for char in part if char in ODD or char > "\x7f")}
         elif number(part) is not None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jsonschema
 import jsonschema_rs
 
-from harness.jsontext.pointers import pointer, steps
+from harness.jsontext.pointers import objects_in, pointer, steps
 from harness.schemas.schema import MAPS, REFERENCES, Schema, target
 
 _DATA = frozenset({"enum", "const", "default", "examples"})
@@ -77,18 +77,11 @@ def respelt(schema: Any, spell: Callable[[str], str]) -> Respelt:
 
 def _leads_through_patterns(schema: Any) -> bool:
     """Whether a reference anywhere in `schema` leads through ``patternProperties``."""
-    if "patternProperties/" not in json.dumps(schema):
-        return False
-    pending = [schema]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, dict):
-            pending += part.values()
-            if any("patternProperties/" in str(part.get(keyword, "")) for keyword in REFERENCES):
-                return True
-        elif isinstance(part, list):
-            pending += part
-    return False
+    return "patternProperties/" in json.dumps(schema) and any(
+        "patternProperties/" in str(part.get(keyword, ""))
+        for part in objects_in(schema)
+        for keyword in REFERENCES
+    )
 
 
 _MAX_REFERENCES = 50
