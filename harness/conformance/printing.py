@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from harness.conformance.cells import PLACES
+from harness.conformance.cells import all_places
 from harness.conformance.outcomes import ENFORCED, STATUSES, CellOutcome, ConformanceTable
 from harness.render import table as tables
 from harness.render.table import Table
@@ -48,7 +48,7 @@ def as_markdown(table: ConformanceTable) -> str:
             "place: enforced, wrong": f"`{place.name}`",
             **{name: _enforced(by_place[place.name, name]) for name in names},
         }
-        for place in PLACES
+        for place in all_places()
         if any(known == place.name for known, _ in by_place)
     ]
     counts = Counter((one.engine, one.status) for one in table.outcomes)

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from math import isfinite
 from typing import Any, Final
 
+from harness.jsontext.pointers import values_in
 from harness.schemas.format_values import format_values
 from harness.schemas.patterns import Pattern, pattern, shortest
 from harness.schemas.schema import (
@@ -510,13 +511,10 @@ def _size(name: str, options: Sequence[Any]) -> int:
 
 def _within(value: Any, room: int) -> bool:
     """Whether a value is written in about `room` characters; its parts may be shared many times."""
-    pending = [value]
-    while pending and room >= 0:
-        part = pending.pop()
+    for part in values_in(value):
         room -= len(part) + 2 if isinstance(part, str) else 2
         if isinstance(part, dict):
             room -= sum(map(len, part))
-            pending.extend(part.values())
-        elif isinstance(part, list):
-            pending.extend(part)
-    return room >= 0
+        if room < 0:
+            return False
+    return True
