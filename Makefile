@@ -73,7 +73,7 @@ $(VENV)/.benchmark: $(VENV)/.bench
 
 install: $(VENV)/.bench  ## make .venv with the engines in it
 
-bench: $(VENV)/.bench  ## compare the engines on 68 embedded cases, within three minutes (BENCH="options")
+bench: $(VENV)/.bench  ## compare the engines on 52 embedded cases, in a minute and a half (BENCH="options")
 	$(BIN)/maskcourt bench $(BENCH)
 
 bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BENCH="options")

@@ -115,7 +115,7 @@ class _Pool:
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
         self._ended, self._ends = threading.Event(), ends
         self._threads = ThreadPoolExecutor(lanes)
-        self._known: Known = {}
+        self._known = Known()
 
     def stopped(self) -> bool:
         """Whether no more work is to be begun."""

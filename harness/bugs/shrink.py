@@ -17,7 +17,7 @@ from typing import Any
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.passes import COMMON_FORMS, IN_TEXTS, SMALLER, Pass, used_only
 from harness.bugs.samples import ShrunkVerdict
-from harness.bugs.trial import KINDS, Symptom, Trial
+from harness.bugs.trial import KINDS, Failed, Symptom, Trial
 from harness.bugs.trigger import Trigger, trigger
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
@@ -55,8 +55,14 @@ class Shrunk:
 
 _State = tuple[ErrorCase, Symptom, Trigger, str]
 """A case, its error, what undoes that, and the effect that stays."""
-Known = dict[_State, Shrunk]
-"""What became of cases on the way of others."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What shrinking one verdict tells of others: what became of cases, and what failed."""
+
+    shrunk: dict[_State, Shrunk] = field(default_factory=dict)
+    failed: Failed = field(default_factory=dict)
 
 
 def shrink(
@@ -72,7 +78,7 @@ def shrink(
     Once `stopped` says so nothing more is tried. What is `known` of the same engine is used, and
     added to.
     """
-    return _Reduction(trial, case, symptom, stopped, effect, {} if known is None else known).run()
+    return _Reduction(trial, case, symptom, stopped, effect, known or Known()).run()
 
 
 @dataclass
@@ -125,13 +131,13 @@ class _Reduction:
             self._until_smallest()
         best = self._found or Shrunk(self._best, self._symptom, 0)
         if self._found or (whole and self._goes_on):
-            self._known.update(dict.fromkeys(self._passed, best))
+            self._known.shrunk.update(dict.fromkeys(self._passed, best))
         return replace(best, attempts=self._attempts)
 
     def _come_to(self) -> None:
         """Note the case at hand; go no further where it is known what becomes of it."""
         state = (self._best, self._symptom, self._trigger, self._effect)
-        self._found = self._known.get(state)
+        self._found = self._known.shrunk.get(state)
         self._passed.append(state)
 
     def _until_smallest(self) -> None:
@@ -201,7 +207,7 @@ class Shrinker:
     memory: int
     formats: str
     lent: Trial | None = None
-    known: Known = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
 
     def __post_init__(self) -> None:
         self._judge = Judge(self.memory, formats=self.formats)
@@ -221,7 +227,7 @@ class Shrinker:
         identity, by_name = run.manifest["identity"], {spec.name: spec for spec in specs}
         memory, formats = limits_of(run).memory, format_rule(identity)
         made_with = identity["engines"]
-        known = {} if known is None else known
+        known = known or Known()
         return cls(by_name, made_with, catalogue, vocabulary, memory, formats, lent, known)
 
     def close(self) -> None:
@@ -306,7 +312,9 @@ class Shrinker:
         """A trial of the case's engine, with the case's token and effect for the time being."""
         if case.engine not in self._trials and self.lent is None:
             spec, made_with = self.specs[case.engine], self.made_with.get(case.engine)
-            self._trials[case.engine] = Trial(spec, self._judge, self.catalogue, made_with)
+            self._trials[case.engine] = Trial(
+                spec, self._judge, self.catalogue, made_with, failed=self.known.failed
+            )
         trial = self.lent or self._trials[case.engine]
         trial.at_issue = effect if effect != UNCLEAR else ""
         return trial.with_token(case.token)

@@ -40,7 +40,7 @@ from harness.workers import wire
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
 
-LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
+LIMITS = Limits(compile=0.5, mask=5.0, resolve=10.0)
 
 BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
@@ -52,6 +52,10 @@ _AT_KEYS, _KEY = ("inside key", "start of key"), re.compile(rb'"((?:[^"\\]|\\.)*
 _NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, DEAD_END, "mask_consume_mismatch")
 """The kinds that can be tried without other engines and without a search."""
+
+
+Failed = dict[tuple[str, str], Outcome]
+"""What ended an engine's host, by the spec and the schema that it compiled."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ class Trial:
 
     `made_with` is what the manifest of a run says of the engine, where it must be the same; `panel`
     has the engine alone, and is the trial's from then on.
+    What has `failed` by spec and schema is known, and added to.
     `failures` is how often the engine failed or took too long; `seconds` what it took to compile.
     """
 
@@ -109,6 +114,7 @@ class Trial:
         catalogue: Catalogue,
         made_with: Mapping[str, Any] | None = None,
         panel: Panel | None = None,
+        failed: Failed | None = None,
     ) -> None:
         self._judge, self._catalogue = judge, catalogue
         self._stack = contextlib.ExitStack()
@@ -120,7 +126,7 @@ class Trial:
         self._judged: str | None = None
         self._unjudgeable = False
         self.failures, self.seconds = 0, 0.0
-        self._failed: dict[tuple[str, str], Outcome] = {}
+        self._failed: Failed = {} if failed is None else failed
         self._panel.limits = LIMITS
         self._begin(spec, self._panel.change(0, spec, file))
         if made_with is not None:

@@ -25,7 +25,7 @@ class BenchRequest:
     )
     cases: str | None = option(
         None,
-        "quick (68 of the embedded cases), embedded (all 324), maskbench[:PATH],"
+        "quick (52 of the embedded cases), embedded (all 324), maskbench[:PATH],"
         " tools:FILE, generated:N or FILE.jsonl."
         "  [default: quick; embedded where other options choose from them]",
         "-c",

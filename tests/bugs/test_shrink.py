@@ -11,7 +11,7 @@ from jsonschema import ValidationError
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
 from harness.bugs.passes import used_only
-from harness.bugs.shrink import MOST, MOST_FAILURES, shrink
+from harness.bugs.shrink import MOST, MOST_FAILURES, Known, shrink
 from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Symptom, Trial
 from harness.classification.departures import load_catalogue
@@ -116,7 +116,7 @@ def test_another_rule_is_another_bug():
 
 
 def test_what_another_came_through_is_not_shrunk_again():
-    known, trial = {}, ForgetsMinimum()
+    known, trial = Known(), ForgetsMinimum()
     case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
     longer = ErrorCase("engine", "false_acceptance", compact({**LARGE, "title": "Two"}), TEXT)
     symptom = trial.reproduce(case)
