@@ -225,8 +225,8 @@ class SchemaCheck:
 
             def may_differ(name: str) -> bool:
                 """Whether the whole vocabulary may say more of a schema, and there is time."""
-                tried = name in known and known[name].status in ("errs", "no_error_found")
-                return is_time(name) and (not known or (tried and time.monotonic() < ends))
+                answered = name in known and known[name].status in ("errs", "no_error_found")
+                return is_time(name) and (not known or (answered and time.monotonic() < ends))
 
             run = ran(self._request.vocabulary, may_differ)
             (spec,) = engines_of(run)
