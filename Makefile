@@ -23,6 +23,9 @@ SWEEP  ?= --compile-timeout 10
 # The run to report, e.g. make report RUN=runs/mine; the last one otherwise.
 RUN ?= $(patsubst %/run.json,%,$(firstword $(shell ls -t runs/*/run.json 2>/dev/null)))
 
+# What of the published results is repeated: ONLY=tools is the page on tools of public servers.
+ONLY ?=
+
 # The published run: a sample of the ten families of JSONSchemaBench, from MaskBench.
 RESULT   := maskbench
 FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Glaiveai2K \
@@ -67,6 +70,10 @@ $(VENV)/.report: $(VENV)/.bench
 	$(PIP) install --constraint constraints.txt --editable '.[report]'
 	@touch $@
 
+$(VENV)/.mcp: $(VENV)/.bench
+	$(PIP) install --constraint constraints.txt --editable '.[mcp]'
+	@touch $@
+
 $(VENV)/.benchmark: $(VENV)/.bench
 	$(PIP) install --constraint constraints.txt --editable '.[benchmark]'
 	@touch $@
@@ -94,13 +101,18 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 	@test -n "$(RUN)" || { echo "there is no run under runs/: make bench first" >&2; exit 2; }
 	$(BIN)/maskcourt report $(RUN)
 
-results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/
+ifeq ($(ONLY),tools)
+results: $(VENV)/.mcp
+	$(BIN)/python -m benchmarks.tools
+else
+results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/, or ONLY=tools
 	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 100 --cap 100 \
 		--compile-timeout 10 --shrink-budget 0 \
 		--out runs/$(RESULT)
 	$(BIN)/maskcourt bugs runs/$(RESULT)
 	$(BIN)/maskcourt report runs/$(RESULT) --format svg --out results/$(RESULT)
 	$(BIN)/maskcourt report runs/$(RESULT) --format markdown --out results/$(RESULT)
+endif
 
 benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")
 	$(BIN)/python -m benchmarks $(BENCHMARK)

@@ -222,7 +222,8 @@ class Answer:
         declared = tuple(dict.fromkeys((*later.declared, *self.declared)))
         status = _status(errors, later.status)
         covered = self.covered + later.covered
-        return replace(later, status=status, errors=errors, declared=declared, covered=covered)
+        told = replace(later, status=status, errors=errors, declared=declared, covered=covered)
+        return replace(told, backend=later.backend or self.backend)
 
     def with_walks(self, walked: Answer) -> Answer:
         """With what walks beside other engines show that is not known yet."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 from harness.analysis.stored import IN_FULL
 from harness.bugs.scripts import marked, marked_parts
 from harness.check.answers import DOES, IN_WORDS, Answer, Answers, Covered, ProvenError
+from harness.engines.specs import with_version
 from harness.execution.lanes import CaseDone
 from harness.files import write_whole
 from harness.live import LiveLine
@@ -210,7 +211,7 @@ def sentence(engine: str, answers: Answers) -> str:
         for words, some in does.items()
         if some
     ]
-    told = max((one.name for one in mine if one.version and not one.backend), default=engine)
+    told = with_version(engine, max(one.version for one in mine))
     if not any(does[words] for words in _OF_MANY.values()):
         parts.append("no everyday value is lost or let through" if taken else "nothing is known")
     rare = [

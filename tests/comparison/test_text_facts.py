@@ -39,6 +39,8 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
         ('"\\u007f"', False),
         ('{"first name": "one\\n\\ttwo \\\\ \\"да\\" 👩\u200d💻"}', True),
         ('["a@[IPv6:::1]", "http://[::1]/"]', False),
+        ('"a:a"', False),
+        ('["C:\\\\temp", "mailto:anna@example.com", "a: b"]', True),
         ('"017F22E2-79B0-7CC3-98C4-DC0C0C07398F"', True),
         ('"2EB8aa08-Aa98-11ea-B4Aa-73b441d16380"', False),  # no UUID is written so
         ('["2024-05-17T14:23:05+02:00", "https://example.com/a?q=b%20c&d=1#e"]', True),
