@@ -35,6 +35,7 @@ from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import commit, installed
 from harness.inputs.tools import NamedSchema
 from harness.render.table import Table, as_csv, as_markdown
+from harness.verdict_kinds import RARE
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _PRESETS: Final = "As servers have them"
@@ -140,7 +141,12 @@ def _answered(engines: Sequence[str], named: Sequence[NamedSchema], work: Path) 
     return read
 
 
-def _findings(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _order(error: Mapping[str, Any]) -> tuple[bool, int]:
+    """Everyday values, and short texts, before others."""
+    return error["severity"] == RARE, len(error["text"])
+
+
+def findings(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """A row for each tool and engine of which there is something to say, the worst text with it."""
     for one in answer["schemas"]:
         for engine, row in one["engines"].items():
@@ -151,15 +157,13 @@ def _findings(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 continue
             shown = {error["effect"] for error in costly}
             rare = {f"{name}_unusual": DOES[name] in shown and not row[name] for name in DOES}
-            first: dict[str, Any] = min(
-                costly, key=lambda error: error["severity"] == "rare", default={}
-            )
+            first = min(costly, key=_order, default={"keyword": "", "text": ""})
             yield {
                 "engine": engine,
                 "tool": one["schema"],
                 **{name: row[name] for name in ("version", "backend", "refuses", *DOES)},
                 **rare,
-                **{name: first.get(name, "") for name in ("keyword", "text")},
+                **{name: first[name] for name in ("keyword", "text")},
                 "why": row["why"] if failed else "",
             }
 
@@ -203,7 +207,7 @@ def main(work: Path, out: Path) -> None:
         }
     except MaskcourtError as error:
         raise click.ClickException(str(error)) from None
-    rows = [row for some in groups.values() for one in some for row in _findings(one)]
+    rows = [row for some in groups.values() for one in some for row in findings(one)]
     (out / "findings.csv").write_text(as_csv(Table.of("", _COLUMNS, rows)), "utf-8")
     hashes = [
         {**asdict(one), "schemas": {schema.name: _hash(schema.text) for schema in named}}
