@@ -46,16 +46,12 @@ _GROUPS: Final[Mapping[str, Sequence[str]]] = {
 }
 """What is asked, as the page has it."""
 _AT_ONCE: Final = 3
-_COLUMNS: Final = (
-    *("engine", "version", "tool", "backend", "refuses", *DOES),
-    *(f"{name}_unusual" for name in DOES),
-    *("keyword", "text", "why"),
-)
+_COLUMNS: Final = ("engine", "version", "tool", "backend", "finding", "keyword", "text", "why")
 _LEAD: Final = (
     "What engines do with the tools of public MCP servers: the reference servers of the protocol,"
     " and widely known ones, of the versions below. Written by `make results ONLY=tools`; what the"
-    " words mean is said in [docs/tools.md](../../docs/tools.md). Every tool with a finding, also"
-    " one by unusual values alone, is in [findings.csv](findings.csv); versions of all that took"
+    " words mean is said in [docs/tools.md](../../docs/tools.md). Every tool with a finding, in"
+    " brackets one by unusual values alone, is in [findings.csv](findings.csv); versions of all that took"
     " part, and a hash of each schema, are in [manifest.json](manifest.json). The schemas"
     " themselves are read from the servers, and not kept here."
 )
@@ -156,13 +152,16 @@ def findings(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if not costly and not failed:
                 continue
             shown = {error["effect"] for error in costly}
-            rare = {f"{name}_unusual": DOES[name] in shown and not row[name] for name in DOES}
+            words = [{"refuses": "refuses", "failed": "no answer"}.get(row["answer"], "")]
+            words += [name for name in DOES if row[name]]
+            words += [f"({name})" for name in DOES if DOES[name] in shown and not row[name]]
             first = min(costly, key=_order, default={"keyword": "", "text": ""})
             yield {
                 "engine": engine,
                 "tool": one["schema"],
-                **{name: row[name] for name in ("version", "backend", "refuses", *DOES)},
-                **rare,
+                "version": row["version"],
+                "backend": row["backend"],
+                "finding": ", ".join(filter(None, words)),
                 **{name: first[name] for name in ("keyword", "text")},
                 "why": row["why"] if failed else "",
             }

@@ -15,7 +15,7 @@ from harness.engines.specs import with_version
 from harness.execution.lanes import CaseDone
 from harness.files import write_whole
 from harness.live import LiveLine
-from harness.printable import escaped, printable
+from harness.printable import escaped, plural, printable
 from harness.render.page import filled, static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Column, Table, as_junit
 from harness.render.terminal import WIDTH, cut, print_table, wrapped
@@ -246,9 +246,8 @@ def overview(answers: Answers) -> tuple[Table, str]:
             rows.append({"schema": schema, **cells})
         rare += any(cells.values())
     others, rare = len(answers.schemas) - len(rows), rare - len(rows)
-    return Table.of("", columns, rows), (
-        f"{others} others: nothing, {rare} of them but for unusual values (in brackets above)"
-    )
+    but = f", but for unusual values (in brackets above) in {rare}" if rare else ""
+    return Table.of("", columns, rows), f"{plural(others, 'other')}: nothing{but}"
 
 
 def finding_lines(answers: Answers) -> Iterator[str]:

@@ -28,6 +28,6 @@ def test_a_tool_with_a_finding_has_a_row_with_its_everyday_text():
     refuses = {"answer": "refuses", "refuses": True, "why": "No."}
     engines = {"a": QUIET | errs, "b": QUIET | refuses, "c": QUIET}
     first, second = findings({"schemas": [{"schema": "s/t", "engines": engines}]})
-    assert first["leaks"] and first["loses_unusual"] and not first["loses"]  # noqa: PT018
-    assert (first["engine"], first["keyword"], first["text"]) == ("a", "minimum", "12")
-    assert (second["engine"], second["refuses"], second["why"]) == ("b", True, "No.")
+    assert (first["engine"], first["finding"]) == ("a", "leaks, (loses)")
+    assert (first["keyword"], first["text"]) == ("minimum", "12")
+    assert (second["engine"], second["finding"], second["why"]) == ("b", "refuses", "No.")

@@ -237,7 +237,7 @@ def test_of_many_tools_a_sentence_for_each_engine_leads(capsys):
     assert rows == [
         *(["time/now", "loses", "-"], ["time/zone", "loses", "refuses"]),
     ]
-    assert "1 others: nothing, 1 of them but for unusual values" in said
+    assert "1 other: nothing, but for unusual values (in brackets above) in 1" in said
     assert "b 1.2 refuses it: No. (zone)" in said
     loss, leak = said.index("a 1.2 cannot write a valid value (now, zone)"), said.index("(convert)")
     assert loss < said.index("smallest case") < leak < said.index("a: set x (with time/now)")
