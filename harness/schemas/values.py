@@ -481,8 +481,9 @@ def _numbers(variant: Variant, *, whole: bool) -> list[Any]:
     plain = fitting((*near, *_NUMBERS))
     plain.sort(key=lambda one: (abs(one) > 10, isinstance(one, float)))
     rest = fitting((*rare, *_RARE_NUMBERS))
-    first = [*plain[:2], *fitting(edges), *fitting(computed)[:8]]
-    first += fitting((_LARGEST, -_LARGEST))  # no rarer number is shown at every depth
+    some = fitting(computed)[:8]
+    first = [*plain[:2], *fitting(edges), *some[:4]]
+    first += [*fitting((_LARGEST, -_LARGEST)), *some[4:]]  # of rare ones, these at every depth
     return [*dict.fromkeys((*first, *plain[2:8], *rest, *plain[8:]))] or [1, 0]
 
 

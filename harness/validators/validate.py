@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import jsonschema
 import jsonschema_rs
@@ -139,6 +139,7 @@ class Validators:
         if refusals:
             raise _refusal(refusals)
         self._judged: dict[tuple[bytes, int], TextOutcome] = {}
+        self._roughly = _tells_only_sizes(self.schema)
 
     def screen(self, text: bytes) -> Place | TextOutcome:
         """The place of the first error, where jsonschema-rs calls the JSON `text` invalid.
@@ -194,15 +195,14 @@ class Validators:
         value = self._read(text)
         return value if isinstance(value, TextOutcome) else self.judge_value(value, errors=errors)
 
-    @staticmethod
-    def _read(text: bytes) -> Any:
+    def _read(self, text: bytes) -> Any:
         """The value of `text`; a `TextOutcome` where how it is written decides it."""
         try:
             value = strict_json.parse(text)
         except strict_json.JsonError as error:
             verdict, reason = _UNREAD[type(error)]
             return TextOutcome(verdict, reason, _UNASKED, str(error))
-        if not keeps_numbers(text):
+        if not keeps_numbers(text, roughly=self._roughly):
             return TextOutcome("undecided", "number_precision", _UNASKED)
         return value
 
@@ -258,6 +258,29 @@ class Validators:
         """
         kind = jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded
         return any(isinstance(error.kind, kind) for error in self._fast.iter_errors(value))
+
+
+_ABOUT_DIGITS: Final = frozenset(("multipleOf", "divisibleBy", "uniqueItems"))
+_LARGEST_COMPARED: Final = 2**53
+
+
+def _tells_only_sizes(schema: Any) -> bool:
+    """Whether a larger number is to the schema what the double is that it is read as.
+
+    It may be compared with numbers of up to 2**53 alone, and not be divided.
+    """
+    pending = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            if part.keys() & _ABOUT_DIGITS or not str(part.get("$ref", "#")).startswith("#"):
+                return False
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
+        elif isinstance(part, int | float) and abs(part) > _LARGEST_COMPARED:
+            return False
+    return True
 
 
 def _read_schema(schema: str) -> Any:

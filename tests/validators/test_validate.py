@@ -345,6 +345,12 @@ class TestNumbers:
             ({"type": "integer"}, "1e2", "valid"),
             ({"type": "integer"}, "1.5", "invalid"),
             ({"maximum": 1.7976931348623157e308}, "1", "valid"),
+            ({"type": "number", "minimum": 1}, "1.7976931348623157e308", "valid"),
+            ({"type": "integer", "maximum": 2**53}, "1e300", "invalid"),
+            *(
+                (schema, "1e300", "undecided")
+                for schema in ({"multipleOf": 3}, {"maximum": 2**64}, {"uniqueItems": True})
+            ),
         ],
     )
     def test_keep_their_value_in_both_validators(self, schema, text, expected):
