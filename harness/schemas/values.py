@@ -42,6 +42,8 @@ from harness.schemas.variants import (
 )
 
 _DEEPEST: Final = 24
+_FLAT: Final = 2
+"""The depth from which on few undeclared members are tried."""
 _BARE: Final = 6
 """The depth from which on objects have no more members than they must."""
 _MOST: Final = (64, 24, 12, *[8] * (_DEEPEST - 3))
@@ -215,7 +217,8 @@ class Values(Variants):
             return
         naming = variant.get("propertyNames", True)
         fresh = (name for name in self.names if name not in options and self.fits(naming, name))
-        for at, name in enumerate(islice(fresh, 8)):
+        # far down there is room for few options: the declared members need it
+        for at, name in enumerate(islice(fresh, 8 if depth < _FLAT else 2)):
             found = self._of(variant, name, depth)
             if found:
                 more = {name: found[at % len(found)]}
