@@ -51,9 +51,10 @@ _LEAD: Final = (
     "What engines do with the tools of public MCP servers: the reference servers of the protocol,"
     " and widely known ones, of the versions below. Written by `make results ONLY=tools`; what the"
     " words mean is said in [docs/tools.md](../../docs/tools.md). Every tool with a finding, in"
-    " brackets one by unusual values alone, is in [findings.csv](findings.csv); versions of all"
-    " that took part, and a hash of each schema, are in [manifest.json](manifest.json). The schemas"
-    " themselves are read from the servers, and not kept here."
+    " brackets one by unusual values alone, is in [findings.csv](findings.csv); versions of the"
+    " servers, the harness and the validators, and a hash of each schema, are in"
+    " [manifest.json](manifest.json). The schemas themselves are read from the servers, and not"
+    " kept here."
 )
 
 
