@@ -22,44 +22,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
-from adapters._shared import EndingMatcher
+from adapters._shared import EndingMatcher, script
 from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, Vocabulary, copied
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ID = "https://example.com/schema"
-
-
-_SCRIPT = """    import json
-    import typing
-
-    import kbnf
-    import pydantic
-
-    if not hasattr(pydantic, "typing"):
-        pydantic.typing = typing  # which the library imports from there
-    from formatron.formatter import FormatterBuilder
-    from formatron.schemas.json_schema import create_schema
-
-    named = {
-        "$id": "https://example.com/schema",
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-    }
-    builder = FormatterBuilder()
-    builder.append_str(f"{builder.json(create_schema({**named, **json.loads(SCHEMA)}))}")
-    known = {token: kbnf.Token(text) for token, text in enumerate(VOCABULARY)}
-    texts = {token: text.decode("utf-8", "replace") for token, text in enumerate(VOCABULARY)}
-    formatter = builder.build(
-        kbnf.Vocabulary(known, texts), lambda tokens: "".join(map(texts.__getitem__, tokens))
-    )
-    for count, token in enumerate(TOKENS):
-        if formatter.is_completed():
-            return count + (token == END)
-        formatter.compute_allowed_tokens()
-        if token not in formatter.get_allowed_tokens_since_last_computation():
-            return count
-        formatter.accept_token(token)
-    return len(TOKENS)
-"""
 
 
 class FormatronEngine:
@@ -70,7 +37,7 @@ class FormatronEngine:
     """kbnf gives patterns to Rust's crate regex-automata (its README, "regular expressions")."""
     DISTRIBUTION = "formatron"
     TESTED = "0.5.0"
-    SCRIPT = _SCRIPT
+    SCRIPT = script("formatron")
     SCRIPT_NEEDS = ("kbnf==0.4.2",)
     SLOW_MASKS = True
 

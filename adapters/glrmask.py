@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher
+from adapters._shared import EndingMatcher, script
 from harness.protocol import (
     CONFIG,
     EngineInfo,
@@ -39,22 +39,6 @@ _PRESETS = {"spec": {"llguidance_compat": False}, "shipped": {"llguidance_compat
 _COMPAT = "GLRMASK_LLGUIDANCE_COMPAT"
 
 
-_SCRIPT = """    import os
-
-    os.environ["GLRMASK_LLGUIDANCE_COMPAT"] = "0"  # read schemas as they are
-    import glrmask
-
-    value, end = glrmask.Grammar.from_json_schema(SCHEMA), glrmask.TokenSet([END])
-    grammar = glrmask.Grammar.from_expr(glrmask.Expr.sequence(value, end))
-    vocabulary = glrmask.Vocab.from_id_to_bytes(dict(enumerate(VOCABULARY)))
-    state = grammar.compile(vocabulary).start()
-    for count, token in enumerate(TOKENS):
-        if not state.commit_token(token):
-            return count
-    return len(TOKENS)
-"""
-
-
 class GLRMaskEngine:
     """glrmask with one vocabulary."""
 
@@ -70,7 +54,7 @@ class GLRMaskEngine:
     }
     DISTRIBUTION = "glrmask"
     TESTED = "0.5.0"
-    SCRIPT = _SCRIPT
+    SCRIPT = script("glrmask")
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import glrmask

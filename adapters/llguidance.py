@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, MaskFirst
+from adapters._shared import EndingMatcher, MaskFirst, script
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -55,36 +55,6 @@ _NO_FORCING = '%llguidance {"no_forcing": true}'
 _UNICODE_ESCAPES = "json_allow_general_unicode_escapes"
 
 
-_SCRIPT = """    import llguidance
-
-    class Bytes:  # what the library asks of a tokenizer
-        eos_token_id, bos_token_id = END, None
-        tokens, special_token_ids = VOCABULARY + [b"<end>"], [END]
-
-        def __call__(self, text):
-            return list(text)
-
-    tokenizer = llguidance.LLTokenizer(
-        llguidance.TokenizerWrapper(Bytes()), n_vocab=END + 1, eos_token=END
-    )
-    allow = '"x-guidance":{"json_allow_general_unicode_escapes":true}'
-    for option in (allow, ""):  # older versions know no such option
-        schema = SCHEMA
-        if schema.startswith("{"):
-            schema = "{" + ",".join(part for part in (option, schema[1:-1]) if part) + "}"
-        grammar = '%llguidance {"no_forcing": true}\\nstart: %json ' + schema
-        grammar = llguidance.LLMatcher.grammar_from_lark(grammar)
-        matcher = llguidance.LLMatcher(tokenizer, grammar, log_level=0)
-        if not matcher.is_error():
-            break
-    else:
-        raise ValueError(matcher.get_error())
-    count = matcher.validate_tokens(TOKENS[:-1])
-    matcher.consume_tokens(TOKENS[:count])
-    return count + (count == len(TOKENS) - 1 and matcher.is_accepting())
-"""
-
-
 class LLGuidanceEngine:
     r"""llguidance with one vocabulary.
 
@@ -110,7 +80,7 @@ class LLGuidanceEngine:
     """``docs/syntax.md`` names the syntax of Rust's crate regex."""
     DISTRIBUTION = "llguidance"
     TESTED = "1.9.1"
-    SCRIPT = _SCRIPT
+    SCRIPT = script("llguidance")
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import llguidance

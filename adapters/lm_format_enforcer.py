@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher
+from adapters._shared import EndingMatcher, script
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -42,28 +42,6 @@ from harness.protocol import (
 
 _UNLIMITED = 1 << 30
 _BROKEN = "\ufffd"
-
-
-_SCRIPT = """    import json
-    import os
-
-    os.environ["LMFE_MAX_CONSECUTIVE_WHITESPACES"] = "1000000"
-    os.environ["LMFE_MAX_JSON_ARRAY_LENGTH"] = "0"  # for any number
-    from lmformatenforcer import JsonSchemaParser, TokenEnforcer, TokenEnforcerTokenizerData
-
-    def decode(tokens):
-        text = b"".join(VOCABULARY[token] for token in tokens)
-        return text.decode("utf-8", "replace").rstrip("\\ufffd")
-
-    texts = [text.decode("utf-8", "replace") for text in VOCABULARY]
-    known = [(token, text, False) for token, text in enumerate(texts)]
-    data = TokenEnforcerTokenizerData(known, decode, END, False, END + 1)
-    enforcer = TokenEnforcer(data, JsonSchemaParser(json.loads(SCHEMA)))
-    for count, token in enumerate(TOKENS):
-        if token not in enforcer.get_allowed_tokens(TOKENS[:count]).allowed_tokens:
-            return count
-    return len(TOKENS)
-"""
 
 
 class LMFormatEnforcerEngine:
@@ -85,7 +63,7 @@ class LMFormatEnforcerEngine:
     """Patterns are read by interegular, "a subset of python regexes" (its README)."""
     DISTRIBUTION = "lm-format-enforcer"
     TESTED = "0.11.3"
-    SCRIPT = _SCRIPT
+    SCRIPT = script("lm_format_enforcer")
     SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adapters._shared import ReplayedMatcher
+from adapters._shared import ReplayedMatcher, script
 from harness.protocol import (
     ONLY_CONFIG,
     EngineInfo,
@@ -35,28 +35,13 @@ _REFUSED = ("IllegalToken", "UnknownToken")
 """Codes of errors that leave the session as it was: forbidden here, and in no vocabulary."""
 
 
-_SCRIPT = """    import maskforge
-
-    vocabulary = maskforge.Vocabulary.from_id_ordered_tokens(
-        [*VOCABULARY, None], eos_token_id=END, logits_vocab_size=END + 1
-    )
-    session = maskforge.Compiler().compile(SCHEMA).bind(vocabulary).start_session()
-    for count, token in enumerate(TOKENS):
-        try:
-            session.advance(token)
-        except maskforge.MaskforgeError:
-            return count
-    return len(TOKENS)
-"""
-
-
 class MaskforgeEngine:
     """maskforge with one vocabulary; compiled schemas are not cached."""
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {"config": ONLY_CONFIG}
     DISTRIBUTION = "maskforge"
     TESTED = "0.1.1"
-    SCRIPT = _SCRIPT
+    SCRIPT = script("maskforge")
     SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:

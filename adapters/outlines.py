@@ -22,7 +22,7 @@ from functools import partial
 from inspect import signature
 from typing import Any, ClassVar
 
-from adapters._shared import ReplayedMatcher, guide_calls
+from adapters._shared import ReplayedMatcher, guide_calls, script
 from harness.protocol import (
     CONFIG,
     EngineInfo,
@@ -34,22 +34,6 @@ from harness.protocol import (
     library_of,
     set_bits,
 )
-
-_SCRIPT = """    import outlines_core
-    from outlines_core.json_schema import build_regex_from_schema
-
-    ids = {}
-    for token, text in enumerate(VOCABULARY):
-        ids.setdefault(text, []).append(token)
-    vocabulary = outlines_core.Vocabulary(END, ids)
-    index = outlines_core.Index(build_regex_from_schema(SCHEMA, None), vocabulary)
-    state = index.get_initial_state()
-    for count, token in enumerate(TOKENS[:-1]):
-        state = index.get_next_state(state, token)
-        if state is None:
-            return count
-    return len(TOKENS) - 1 + index.is_final_state(state)
-"""
 
 
 class OutlinesEngine:
@@ -67,7 +51,7 @@ class OutlinesEngine:
     """The library gives patterns to Rust's crate regex-automata (its ``src/index.rs``)."""
     DISTRIBUTION = "outlines-core"
     TESTED = "0.2.14"
-    SCRIPT = _SCRIPT
+    SCRIPT = script("outlines")
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import outlines_core

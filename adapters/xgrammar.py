@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, MaskFirst
+from adapters._shared import EndingMatcher, MaskFirst, script
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -50,21 +50,6 @@ _CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
 """The time of day in the library's messages: no part of what it says of a schema."""
 
 
-_SCRIPT = """    import xgrammar
-
-    tokenizer = xgrammar.TokenizerInfo(
-        VOCABULARY + [b""], xgrammar.VocabType.RAW, vocab_size=END + 1, stop_token_ids=[END]
-    )
-    compiler = xgrammar.GrammarCompiler(tokenizer, max_threads=1, cache_enabled=False)
-    matcher = xgrammar.GrammarMatcher(compiler.compile_json_schema(SCHEMA, strict_mode=False))
-    mask = xgrammar.allocate_token_bitmask(1, END + 1)
-    for count, token in enumerate(TOKENS):
-        matcher.fill_next_token_bitmask(mask)
-        shown = bool(int(mask[0, token // 32]) >> token % 32 & 1)
-        taken = matcher.accept_token(token)
-"""
-
-
 class XGrammarEngine:
     """xgrammar with one vocabulary; schemas are compiled on one thread, without its cache."""
 
@@ -86,18 +71,8 @@ class XGrammarEngine:
     """``cpp/regex_converter.cc`` names MDN's page on JavaScript as what it implements."""
     DISTRIBUTION = "xgrammar"
     TESTED = "0.2.8"
-    SCRIPT = f"""{_SCRIPT}\
-        if not (shown and taken):
-            return count
-    return len(TOKENS)
-"""
-    MASK_SCRIPT = f"""{_SCRIPT}\
-        if shown != taken:
-            return count
-        if not taken:
-            break
-    return None
-"""
+    SCRIPT = script("xgrammar")
+    MASK_SCRIPT = script("xgrammar_mask")
 
     @classmethod
     def unused(cls) -> Sequence[str]:

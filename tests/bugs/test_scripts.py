@@ -2,17 +2,20 @@
 
 import ast
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+import adapters
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import title
 from harness.bugs.listing import Bug
 from harness.bugs.printing import print_bug
 from harness.bugs.scripts import install, no_script, report, script
+from harness.engines.specs import adapter_class, built_in
 from tests.buglists import bug
 
 ENGINES = (
@@ -35,6 +38,16 @@ DATA = (
     *("SCHEMA", "TEXT", "TOKEN", "TOKEN_AT", "VALID"),
 )
 KINDS = ("false_rejection", "false_acceptance", "never_stops", "stops_too_early")
+
+
+def test_every_text_beside_the_adapters_is_a_function_s_body_of_one_of_them():
+    directory = Path(adapters.__file__).parent / "scripts"
+    texts = {file.read_text("utf-8") for file in directory.iterdir()}
+    classes = list(map(adapter_class, built_in().values()))
+    of_adapters = {getattr(one, name, "") for one in classes for name in ("SCRIPT", "MASK_SCRIPT")}
+    assert texts == of_adapters - {""}
+    for text in texts:
+        ast.parse(f"def run():\n{text}")
 
 
 @st.composite
