@@ -150,10 +150,10 @@ REAL, PLAIN, RARE = SHOWN_BY = ("real", "plain", "rare")
 itself, a plain one that was made, or one that hardly anybody writes."""
 
 GROUPINGS: Final = (
-    *("keyword", "category", "family", "departure", "case", "place", "effect"),
-    *("shown_by", "cause"),
+    *("keyword", "category", "family", "departure"),
+    *("case", "place", "effect", "shown_by"),
 )
-"""What verdicts can be listed by; by the last one, those that are contested."""
+"""What verdicts can be listed by."""
 
 WALK, INSTANCE, SAMPLE = "walk", "instance", "sample"
 """What a verdict rests on: a walk along a reference, an instance, the case's own or made, or a text

@@ -84,7 +84,7 @@ def commands(run: Path, out: Path) -> dict[str, list[object]]:
     return {
         "tally": ["tally", run],
         "as json": ["tally", run, "--json", "--fail-on", "false_acceptances"],
-        **{f"by {one}": ["tally", run, "--by", one] for one in (*groups, "case", "cause")},
+        **{f"by {one}": ["tally", run, "--by", one] for one in (*groups, "case")},
         "csv": ["report", run, "--format", "csv", "--out", out / "tables"],
         "markdown": ["report", run, "--format", "markdown", "--out", out / "tables"],
         "page": ["report", run, "--sample", 0, "--out", out / "report.html"],

@@ -1,7 +1,7 @@
-"""Verdicts broken down: by keyword, category, departure and so on, by cause, or by who agrees.
+"""Verdicts broken down: by keyword, category, departure and so on, or by who agrees.
 
 One row of a breakdown is one value of the grouping column, for one engine, kind of error, class and
-kind of evidence; contested verdicts, which count for nobody, are listed apart by what caused them.
+kind of evidence. Contested verdicts count for nobody and are left out.
 """
 
 from __future__ import annotations
@@ -25,12 +25,9 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
 
     Under ``rows`` those with most ``tokens`` first: verdicts, one for each token or each text. Of
     false acceptances ``located`` are those at the token of which the error itself lies, and
-    ``by_format`` those that rest on ``format`` alone. By cause, the tokens are of all engines
-    together, with what each validator said; beside the rows stand ``contested`` and ``decided``,
-    the verdicts of the run that are contested and that prove an engine wrong.
+    ``by_format`` those that rest on ``format`` alone.
     """
-    stored = stored_run(run, classify)
-    return _by_cause(stored) if by == "cause" else {"by": by, "rows": grouped(stored, by)}
+    return {"by": by, "rows": grouped(stored_run(run, classify), by)}
 
 
 def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
@@ -47,18 +44,6 @@ def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
         if row["kind"] != FALSE_ACCEPTANCE.name:
             del row["located"], row["by_format"]
     return rows
-
-
-def _by_cause(stored: StoredRun) -> dict[str, Any]:
-    cause = "verdicts.reason, keyword, jsonschema, jsonschema_rs"
-    rows = stored.rows(
-        f"""SELECT evidence, {cause}, {_UNITS}, min_by(c.name, case_row) AS
-            example FROM verdicts JOIN cases c USING (case_row) WHERE kind = 'contested'
-        GROUP BY ALL ORDER BY tokens DESC, evidence, {cause}"""
-    )
-    decided = stored.one("SELECT count(*) AS n FROM verdicts WHERE kind IN $1", list(ERRORS))
-    contested = sum(row["tokens"] for row in rows)
-    return {"by": "cause", "contested": contested, "decided": decided["n"], "rows": rows}
 
 
 def tallies(stored: StoredRun) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ def cases(choice: Selection, json: Json, spec: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.pass_context
 def engines(context: click.Context, as_json: bool) -> None:
-    """List the engines that can be named, with their options; or install, remove, verify one."""
+    """List the engines that can be named, with their options; or install or verify one."""
     if context.invoked_subcommand is not None:
         return
 
@@ -107,14 +107,6 @@ def install(spec: str) -> None:
     provided = environments.provide(asked)
     where = "is installed beside maskcourt" if provided is asked else f"is in {provided.paths[0]}"
     say(f"{asked.name} {where}")
-
-
-@engines.command(cls=Command)
-@click.argument("spec")
-def remove(spec: str) -> None:
-    """Remove the environment of a version of an engine."""
-    asked = parse_spec(spec)
-    say(f"{asked.name} was in {environments.remove(asked)}")
 
 
 @dataclass(frozen=True)

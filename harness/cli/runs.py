@@ -25,9 +25,7 @@ from harness.verdict_kinds import GROUPINGS
 class Breakdown:
     """How verdicts are listed."""
 
-    by: str | None = option(
-        None, "List the verdicts by this; by cause: those that are contested.", choices=GROUPINGS
-    )
+    by: str | None = option(None, "List the verdicts by this.", choices=GROUPINGS)
 
 
 @command(FailOn, Breakdown, Trusting, Json)

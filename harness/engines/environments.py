@@ -97,26 +97,6 @@ def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
     return asked
 
 
-def remove(spec: EngineSpec) -> Path:
-    """Remove the environment that `provide` makes for `spec`: where it was; raises if none."""
-    version = spec.path or spec.version or getattr(_adapter(spec), "TESTED", None)
-    if version is None and spec.packages is None:
-        raise UsageError(f"engine {spec.name!r} names no version", f"{spec.name}@VERSION does")
-    wanted = _Wanted.by(spec, version or "")
-    if spec.path is not None:
-        wanted = replace(wanted, build=find_build(spec.path, wanted.engine, wanted.name))
-    path = _Environment.named(wanted.key).path
-    if not path.is_dir():
-        there = ", ".join(at_hand(wanted.name)) or "none"
-        raise UsageError(
-            f"{wanted.engine}: there is no environment of {' '.join(map(str, wanted.pins))}",
-            f"at hand: {there}; packages that are installed beside maskcourt are pip's to remove",
-        )
-    with _locked(path):
-        _remove(path)
-    return path
-
-
 def at_hand(distribution: str) -> list[str]:
     """The versions of a distribution that have an environment of their own here, ascending."""
     here = _environments(f"{canonicalize_name(distribution)}-*-{_parent_key()}", distribution)

@@ -214,23 +214,15 @@ def state(summary: Summary) -> Iterator[str]:
 
 
 def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> None:
-    """Print verdicts by one column, or contested ones by their cause; the first rows of many."""
+    """Print verdicts by one column; the first rows of many."""
     rows = found["rows"]
-    if found["by"] == "cause":
-        title = (
-            f"Contested verdicts by cause: {found['contested']:,},"
-            f" beside {found['decided']:,} that are decided"
-        )
-        names = ("reason", "keyword", "jsonschema", "jsonschema_rs", "evidence")
-        units = ["tokens", "cases", "example"]
-    else:
-        title = f"Verdicts by {found['by']} (in tokens, for instances and samples in texts)"
-        names = (found["by"], "engine", "kind", "class", "evidence")
-        by_format = ["by_format"] if any(row.get("by_format") for row in rows) else []
-        units = ["tokens", *by_format, "cases"]
+    title = f"Verdicts by {found['by']} (in tokens, for instances and samples in texts)"
+    names = (found["by"], "engine", "kind", "class", "evidence")
+    by_format = ["by_format"] if any(row.get("by_format") for row in rows) else []
+    units = ["tokens", *by_format, "cases"]
     columns = []
     for name in names:
-        shown = _words if name in ("kind", "effect", "reason") else plain
+        shown = _words if name in ("kind", "effect") else plain
         fold = name not in ("kind", "class", "evidence")
         columns.append(Column(name, name.replace("_", "-"), shown=shown, fold=fold))
     filled = [{"by_format": None, **row} for row in rows[:_ROWS]]

@@ -1,4 +1,4 @@
-"""Verdicts by one column, and contested ones by cause, counted by hand."""
+"""Verdicts by one column, counted by hand."""
 
 import json
 
@@ -135,41 +135,3 @@ def test_effects_and_what_shows_them_are_groups(stored):
     for by, first, second in (("effect", "spelling", "trap"), ("shown_by", "rare", "real")):
         rows = breakdown(run, by, all_bugs)["rows"]
         assert [(row[by], row["tokens"]) for row in rows] == [(first, 2), (second, 1)]
-
-
-class TestCauses:
-    def run(self, stored):
-        said = {"reason": "validators_differ", "keyword": "format"}
-        one, other = (
-            {**said, "jsonschema": left, "jsonschema_rs": right}
-            for left, right in (("valid", "invalid"), ("invalid", "valid"))
-        )
-        first = Book("first").position(0).position(1)
-        first.verdicts(0, "a", "contested", 2, **one).verdicts(0, "b", "contested", 2, **one)
-        first.verdicts(0, "a", "false_rejection", 3, first=5)
-        second = Book("second").position(0)
-        second.verdicts(0, "a", "contested", 1, **one).verdicts(0, "a", "contested", 3, **other)
-        second.on_instance(0, "a", "contested", reason="duplicate_keys")
-        return stored(first, second)
-
-    def test_are_what_each_validator_said_of_which_keyword(self, stored):
-        found = breakdown(self.run(stored), "cause", all_bugs)
-        assert found["rows"][0] == {
-            "evidence": "walk",
-            "reason": "validators_differ",
-            "keyword": "format",
-            "jsonschema": "valid",
-            "jsonschema_rs": "invalid",
-            "tokens": 5,
-            "positions": 2,
-            "cases": 2,
-            "example": "first",
-        }
-        assert [(row["reason"], row["tokens"], row["example"]) for row in found["rows"][1:]] == [
-            ("validators_differ", 3, "second"),
-            ("duplicate_keys", 1, "second"),
-        ]
-
-    def test_stand_beside_how_much_is_decided(self, stored):
-        found = breakdown(self.run(stored), "cause", all_bugs)
-        assert (found["contested"], found["decided"]) == (9, 3)

@@ -68,14 +68,13 @@ class TestTally:
             assert any(f"tests.miniatures:{engine}" in line for line in lines)
         assert f"run: {run}" in lines
 
-    @pytest.mark.parametrize("by", ["keyword", "cause"])
-    def test_by_a_column_as_json(self, call, chatty, by):
+    def test_by_a_column_as_json(self, call, chatty):
         run, _ = chatty
-        code, printed, problems = call("tally", run, "--by", by, "--json", "--trust")
+        code, printed, problems = call("tally", run, "--by", "keyword", "--json", "--trust")
         assert (code, problems) == (0, "")
         found = json.loads(printed)
-        assert (found["by"], found["run"]) == (by, str(run))
-        assert all(by in row or by == "cause" for row in found["rows"])
+        assert (found["by"], found["run"]) == ("keyword", str(run))
+        assert all("keyword" in row for row in found["rows"])
 
     def test_by_a_column_as_text(self, call, chatty):
         run, _ = chatty
@@ -125,9 +124,6 @@ class TestLists:
         monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(tmp_path))
         said = "xgrammar is installed beside maskcourt\n"
         assert call("engines", "install", "xgrammar")[:2] == (0, said)
-        code, printed, problems = call("engines", "remove", "xgrammar@0.1.1")
-        assert (code, printed) == (2, "")
-        assert "no environment of xgrammar==0.1.1 (at hand: none" in problems
 
     def test_cases_as_json(self, call):
         code, printed, _ = call("cases", "embedded", "--family", "order", "--limit", 3, "--json")

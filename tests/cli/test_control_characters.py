@@ -34,7 +34,7 @@ def assert_harmless(*texts: str) -> str:
     return "".join(texts)
 
 
-QUICK = ("tally", "as json", "by cause", "markdown", "page", "query cases", "replay")
+QUICK = ("tally", "as json", "by keyword", "markdown", "page", "query cases", "replay")
 ENGINES = pytest.param(("engine", "accepter"), marks=pytest.mark.thorough)
 
 

@@ -168,13 +168,6 @@ class TestBreakdown:
         assert printed.count("false acceptance") == 40
         assert "and 20 more rows; --json lists all" in printed
 
-    def test_lists_causes_with_an_example(self, stored):
-        contested = Book("an example").position(0)
-        contested.verdicts(0, "a", "contested", reason="differ", jsonschema="valid")
-        printed = shown(print_breakdown, breakdown(stored(contested), "cause", all_bugs))
-        assert printed.startswith("Contested verdicts by cause: 1, beside 0 that are decided")
-        assert "an example" in " ".join(printed.split())
-
     def test_shows_what_looks_like_markup_as_it_is(self, stored):
         odd = Book("case").position(0).verdicts(0, "a", "false_acceptance", keyword="[bold]x")
         assert "[bold]x" in shown(print_breakdown, breakdown(stored(odd), "keyword", all_bugs))
