@@ -34,12 +34,11 @@ from harness.protocol_checks.adapters import (
     BROKEN,
     OBJECT,
     TEXTS,
-    check_adapter,
-    check_refusal,
     verify,
 )
 from harness.protocol_checks.smoke import check_identity, known_bytes
 from harness.protocol_checks.trial import Thoroughness
+from tests.adapterchecks import check_adapter, check_refusal
 from tests.inprocess import mask_of
 
 pytestmark = pytest.mark.engines

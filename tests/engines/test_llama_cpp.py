@@ -10,7 +10,7 @@ from adapters.llama_cpp import LlamaCppEngine
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import allows
-from harness.protocol_checks.adapters import check_refusal
+from tests.adapterchecks import check_refusal
 from tests.inprocess import mask_of
 
 pytestmark = [pytest.mark.engines, pytest.mark.processes]

@@ -8,9 +8,9 @@ import pytest
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import complete_options
-from harness.protocol_checks.adapters import NotAllowed, check_adapter
 from harness.protocol_checks.smoke import ContractBroken, check_identity, known_bytes
 from tests import miniatures
+from tests.adapterchecks import NotAllowed, check_adapter
 
 VOCABULARY = byte_vocabulary([b"red", b'"red"', b", ", b"ab", b"xyz"], [b"<pad>"])
 COLOURS = {"type": "array", "items": {"enum": ["red", "blue"]}, "minItems": 1, "maxItems": 2}
