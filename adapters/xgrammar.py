@@ -1,11 +1,11 @@
 """xgrammar: token masks from a pushdown automaton compiled from the schema.
 
-Written for 0.1.10 to 0.2.8; what differs between them (`GrammarMatcher.fork` and `accept_string`,
-the parameter `any_order`) is looked for in the library, not inferred from its version.
+Written for 0.1.25 to 0.2.8; what differs between them (`GrammarMatcher.fork`, the parameter
+`any_order`) is looked for in the library, not inferred from its version.
 
 Sources: docstrings of `GrammarCompiler.compile_json_schema`, `GrammarMatcher` and
-`CompiledGrammar` in 0.1.10 and 0.2.8; behaviour at the end of a text and of special tokens was
-observed with 0.1.32 and 0.2.8. Observed in 0.1.10: a refused token may move the state.
+`CompiledGrammar` in 0.1.32 and 0.2.8; behaviour at the end of a text and of special tokens was
+observed with both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, MaskFirst, script
+from adapters._shared import EndingMatcher, script
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -156,8 +156,7 @@ class XGrammarEngine:
         matcher = self._library.GrammarMatcher
         if hasattr(matcher, "fork"):
             return _Matcher(matcher(grammar), self)
-        kind = _ReplayingMatcher if hasattr(matcher, "accept_string") else _EarlyMatcher
-        return kind(matcher(grammar), self, lambda: matcher(grammar))
+        return _ReplayingMatcher(matcher(grammar), self, lambda: matcher(grammar))
 
     def _supported(self, settings: dict[str, Any]) -> dict[str, Any]:
         known = inspect.signature(self._compiler.compile_json_schema).parameters
@@ -178,16 +177,11 @@ class _Matcher(EndingMatcher):
         self._ends, self._words = engine.ends, len(engine.possible)
 
     def _write(self, out: Mask) -> None:
-        if self._fill(out):
+        if self.native.fill_next_token_bitmask(out.view(np.int32).reshape(1, -1)):
             # Bits beyond the vocabulary come out set where the mask is nearly full.
             np.bitwise_and(out, self._possible, out=out)
-        else:
+        else:  # all may come next, and nothing was written
             out[:] = self._possible
-
-    def _fill(self, out: Mask) -> bool:
-        """Have the mask written; False where all may come next, and nothing was written."""
-        written: bool = self.native.fill_next_token_bitmask(out.view(np.int32).reshape(1, -1))
-        return written
 
     def consume(self, token: int) -> bool:
         if self._ended or token not in self._ids or not self.native.accept_token(token):
@@ -231,20 +225,6 @@ class _ReplayingMatcher(_Matcher):
             if not native.accept_token(token):
                 raise RuntimeError(f"xgrammar refuses token {token}, which it accepted before")
         return copied(self, native=native)
-
-
-class _EarlyMatcher(MaskFirst, _ReplayingMatcher):
-    """A `GrammarMatcher` of a version without `accept_string`.
-
-    It writes masks to tensors, and a token that it refuses may move its state.
-    """
-
-    def _fill(self, out: Mask) -> bool:
-        import torch
-
-        # 0.1.10 answers nothing, and has always written.
-        bitmask = torch.from_numpy(out.view(np.int32).reshape(1, -1))
-        return self.native.fill_next_token_bitmask(bitmask) is not False
 
 
 def _calls_of(native: Any, batch: Any) -> LibraryCalls:

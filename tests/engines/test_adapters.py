@@ -60,7 +60,7 @@ CONFIGURED = [
     if config == "spec" or kind.OPTIONS["config"] is not ONLY_CONFIG
 ]
 LARGE = [one for one in CONFIGURED if one.values[0] in FAST or one.values[1] == "spec"]
-OLDER = ["xgrammar@0.1.10", "llguidance@0.7.29", "outlines@0.1.26"]
+OLDER = ["xgrammar@0.1.25", "llguidance@0.7.29", "outlines@0.1.26"]
 
 _, INTEGER, _, SHORT, MIXED = TEXTS
 REFUSED = {
