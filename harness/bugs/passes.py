@@ -107,6 +107,15 @@ def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
                 yield case.with_schema(edited).with_text(text)
 
 
+def _letter_for_fault(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A letter for what may make a text no JSON."""
+    if not case.token and not is_json(case):
+        text = case.text
+        for at in range(len(text)):
+            if not text[at : at + 1].isalpha():
+                yield case.with_text(text[:at] + b"A" + text[at + 1 :])
+
+
 def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
     """A shorter token; what it loses is fed byte by byte, or not at all."""
     if len(case.token) < 3:
@@ -160,5 +169,6 @@ COMMON_FORMS: Sequence[Pass] = (
     _plain(schema_edits.plain_types),
     _of_schema(schema_edits.twins),
     _of_bytes(text_edits.letters),
+    _letter_for_fault,
 )
 """What makes the smallest case longer, and the same for more errors that are one."""

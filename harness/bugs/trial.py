@@ -44,7 +44,8 @@ LIMITS = Limits(compile=0.5, mask=5.0, resolve=10.0)
 
 BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
-_IN_STRINGS = ("inside key", "inside string")
+_WITHIN = ("inside key", "inside string", "json")
+"""Places of characters that may be others."""
 _PLAIN = (f"{_OF}letter", f"{_OF}digit")
 _AFTER, _VALUE = "after value", "start of value"
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
@@ -81,13 +82,13 @@ class Symptom:
         What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where the end
         of an array is refused as well, it is not the comma after an item; and where a member is
         refused by its name, it is not that the comma before one is. Where it is `loose` the sort
-        of a value, or of a character in a string, does not matter.
+        of a value, of a character in a string, or of what makes a text no JSON, does not matter.
         """
         place, _, sort = before.mark.partition(_OF)
         alike = (
             before.mark in (self.mark, *BRANCHES)
             or (loose and place == _VALUE == self.mark.partition(_OF)[0])
-            or (loose and place in _IN_STRINGS and self.mark in [place + end for end in _PLAIN])
+            or (loose and place in _WITHIN and self.mark in [place + end for end in _PLAIN])
             or (place, sort, self.mark) == (_AFTER, _COMMA, f"{_AFTER}{_OF}{_BRACKET}")
             or (before.mark, self.mark) == (_NEXT_MEMBER, _MEMBER)
         )

@@ -133,9 +133,17 @@ def _is_mended(trial: Trial, case: ErrorCase, shown: Symptom | None, at: int) ->
 
 
 def _variants(case: ErrorCase, at: int) -> Iterator[tuple[bytes, ErrorCase]]:
-    """What is plain in the place of what is at a byte; a word of the schema changes there, too."""
+    """What is plain in the place of what is at a byte; a word of the schema changes there, too.
+
+    Of a text that is no JSON it is a letter in the place of the byte with which it is none.
+    """
     accepted = case.kind in ACCEPTANCES
-    if case.token or case.kind not in WRONG_BITS or not is_json(case):
+    if case.token or case.kind not in WRONG_BITS:
+        return
+    if not is_json(case):
+        if accepted and 0 <= at < len(case.text):
+            texts = (case.text[:at] + plain + case.text[at + 1 :] for plain in LETTERS)
+            yield from zip(LETTERS, map(case.with_text, texts), strict=True)
         return
     schema = case.parsed
     words = schema_edits.names(schema)

@@ -127,6 +127,26 @@ def test_what_another_came_through_is_not_shrunk_again():
     assert again.attempts < first.attempts / 2
 
 
+def test_what_makes_a_text_no_json_does_not_matter_where_a_letter_does_so_too():
+    class EndsStringsAnywhere(Fake):
+        def reproduce_all(self, cases):
+            yield from map(self.shown, cases)
+
+        def shown(self, case):
+            try:
+                json.loads(case.text)
+            except ValueError as error:
+                at = min(error.pos, len(case.text) - 1)
+                return Symptom(at, "bug", "json", f"json: {sort_of(case.text[at : at + 1])}")
+            return None
+
+    trial, smallest = EndsStringsAnywhere(), set()
+    for text in (b'{"a":""+"}', b'{"a":"":"}', b'{"a":""0"}'):
+        case = ErrorCase("engine", "false_acceptance", '{"type":"object"}', text)
+        smallest.add(shrink(trial, case, trial.reproduce(case)).case)
+    assert len(smallest) == 1
+
+
 def test_what_took_too_long_costs_no_host_again():
     class Panel(SimpleNamespace):
         infos = (None,)
