@@ -110,10 +110,9 @@ def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
 def _letter_for_fault(case: ErrorCase) -> Iterator[ErrorCase]:
     """A letter for what may make a text no JSON."""
     if not case.token and not is_json(case):
-        text = case.text
-        for at in range(len(text)):
-            if not text[at : at + 1].isalpha():
-                yield case.with_text(text[:at] + b"A" + text[at + 1 :])
+        for at in range(len(case.text)):
+            if not case.text[at : at + 1].isalpha():
+                yield case.with_text(text_edits.put(case.text, (at, at + 1), b"A"))
 
 
 def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:

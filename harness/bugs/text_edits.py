@@ -32,7 +32,7 @@ _KINDS = {
 }
 
 
-def _put(text: bytes, span: tuple[int, int], new: bytes) -> bytes:
+def put(text: bytes, span: tuple[int, int], new: bytes) -> bytes:
     return text[: span[0]] + new + text[span[1] :]
 
 
@@ -41,7 +41,7 @@ def simpler_values(text: bytes) -> Iterator[bytes]:
     for span in _values(root_of(text)):
         for simple in _SIMPLE:
             if len(simple) < span.end - span.start:
-                yield _put(text, (span.start, span.end), simple)
+                yield put(text, (span.start, span.end), simple)
 
 
 def members_left_out(text: bytes) -> Iterator[bytes]:
@@ -53,7 +53,7 @@ def members_left_out(text: bytes) -> Iterator[bytes]:
                 end = parts[number + 1][0]  # noqa: PLW2901 - with the comma
             elif number:
                 start = parts[number - 1][1]  # noqa: PLW2901
-            yield _put(text, (start, end), b"")
+            yield put(text, (start, end), b"")
 
 
 def without_layout(text: bytes) -> Iterator[bytes]:
@@ -77,14 +77,14 @@ def plainer_bytes(text: bytes) -> Iterator[bytes]:
     for at, byte in enumerate(text):
         for plain in _SIMPLER.get(sort_of(bytes([byte])), b""):
             if plain < byte:
-                yield _put(text, (at, at + 1), bytes([plain]))
+                yield put(text, (at, at + 1), bytes([plain]))
 
 
 def letters(text: bytes) -> Iterator[bytes]:
     """The text with one digit, escape or special character in a string replaced by a letter."""
     for string in _STRING.finditer(text):
         for match in _SPECIAL.finditer(text, string.start() + 1, string.end() - 1):
-            yield from (_put(text, match.span(), letter) for letter in (b"A", b"z"))
+            yield from (put(text, match.span(), letter) for letter in (b"A", b"z"))
 
 
 def short_ends(text: bytes) -> Iterator[bytes]:
@@ -92,7 +92,7 @@ def short_ends(text: bytes) -> Iterator[bytes]:
     for string in _STRING.finditer(text):
         for match in _CHARACTER.finditer(text, string.start() + 1, string.end() - 1):
             span = match.start(), string.end() - 1
-            yield from (_put(text, span, letter) for letter in (b"A", b"Z"))
+            yield from (put(text, span, letter) for letter in (b"A", b"Z"))
 
 
 def true_for(text: bytes, kind: str) -> Iterator[bytes]:
@@ -105,7 +105,7 @@ def true_for(text: bytes, kind: str) -> Iterator[bytes]:
     for some in (outer, *([span] for span in outer)) if len(outer) > 1 else (outer,):
         edited = text
         for bounds in reversed(some):
-            edited = _put(edited, bounds, b"true")
+            edited = put(edited, bounds, b"true")
         yield edited
 
 
@@ -115,7 +115,7 @@ def atoms(pattern: str, text: bytes) -> Iterator[tuple[str, bytes]]:
         for string in _STRING.finditer(text):
             inner = string.start() + 1, string.end() - 1
             for character in dict.fromkeys(_CHARACTER.findall(text, *inner)):
-                yield f"^{atom}$", _put(text, inner, character)
+                yield f"^{atom}$", put(text, inner, character)
 
 
 def plain_at(text: bytes, at: int, *, whole: bool) -> Iterator[tuple[bytes, bytes, str, str]]:
@@ -130,16 +130,16 @@ def plain_at(text: bytes, at: int, *, whole: bool) -> Iterator[tuple[bytes, byte
             units = (unit.span() for unit in _UNIT.finditer(text, start + 1, end))
             span = next((span for span in units if span[0] <= at < span[1]), (end, end))
             for plain in (*LETTERS, b"0", b" "):
-                now = _put(text, span, plain)[start : string.end() + len(plain) - span[1] + span[0]]
-                yield plain, _put(text, string.span(), now), _decoded(string[0]), _decoded(now)
+                now = put(text, span, plain)[start : string.end() + len(plain) - span[1] + span[0]]
+                yield plain, put(text, string.span(), now), _decoded(string[0]), _decoded(now)
             return
     for value in reversed(list(_values(root_of(text)))):
         if value.start <= at < value.end if whole and at >= 0 else value.start == max(at, 0):
             like = [one for one in _PLAIN if root_of(one).kind == value.kind or not whole]
-            yield from ((one, _put(text, (value.start, value.end), one), "", "") for one in like)
+            yield from ((one, put(text, (value.start, value.end), one), "", "") for one in like)
             return
     if text[at : at + 1] in (b".", b"-", b"+", b"e", b"E") or text[at : at + 1].isdigit():
-        yield b"0", _put(text, (at, at + 1), b"0"), "", ""
+        yield b"0", put(text, (at, at + 1), b"0"), "", ""
 
 
 def keys(text: bytes) -> list[str]:
@@ -154,7 +154,7 @@ def word_renamed(text: bytes, old: str, new: str) -> bytes:
     text = text.replace(was, now)
     for string in reversed(list(_STRING.finditer(text))):
         if b"\\" in string[0] and _decoded(string[0]) == old:
-            text = _put(text, string.span(), b'"\\u%04x' % ord(new[0]) + now[2:])
+            text = put(text, string.span(), b'"\\u%04x' % ord(new[0]) + now[2:])
     return text
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from harness.bugs import schema_edits
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.passes import is_json
-from harness.bugs.text_edits import LETTERS, fault, plain_at, sort_of
+from harness.bugs.text_edits import LETTERS, fault, plain_at, put, sort_of
 from harness.bugs.trial import BRANCHES, Symptom, Trial
 from harness.verdict_kinds import ACCEPTANCES, WRONG_BITS
 
@@ -142,7 +142,7 @@ def _variants(case: ErrorCase, at: int) -> Iterator[tuple[bytes, ErrorCase]]:
         return
     if not is_json(case):
         if accepted and 0 <= at < len(case.text):
-            texts = (case.text[:at] + plain + case.text[at + 1 :] for plain in LETTERS)
+            texts = (put(case.text, (at, at + 1), plain) for plain in LETTERS)
             yield from zip(LETTERS, map(case.with_text, texts), strict=True)
         return
     schema = case.parsed

@@ -19,7 +19,7 @@ import jsonschema_rs
 
 from harness.errors import MaskcourtError
 from harness.jsontext import strict_json
-from harness.jsontext.pointers import follow, pointer, steps
+from harness.jsontext.pointers import follow, pointer, steps, values_in
 from harness.jsontext.strict_json import keeps_numbers
 from harness.schemas.schema import mapping, number
 from harness.validators.drafts import draft_of
@@ -269,15 +269,10 @@ def _tells_only_sizes(schema: Any) -> bool:
 
     It may be compared with numbers of up to 2**53 alone, and not be divided.
     """
-    pending = [schema]
-    while pending:
-        part = pending.pop()
+    for part in values_in(schema):
         if isinstance(part, dict):
             if part.keys() & _ABOUT_DIGITS or not str(part.get("$ref", "#")).startswith("#"):
                 return False
-            pending += part.values()
-        elif isinstance(part, list):
-            pending += part
         elif isinstance(part, int | float) and abs(part) > _LARGEST_COMPARED:
             return False
     return True
