@@ -492,18 +492,23 @@ def _entry(text: bytes, path: _Path) -> tuple[Entry, Entry | None] | None:
 
 
 def _region(text: bytes, place: _Place) -> Part | None:
-    """The bytes of a place in another spelling of the value; None where it is not there."""
-    if not place.path:  # after the whole value the end of the text belongs to it
-        root = root_of(text)
-        return (root.end - 1 if place.part == "close" else root.start), len(text) + 1
-    found = _entry(text, place.path)
-    if found is None:
-        return None
-    entry, node = found[0], found[0].value
-    if place.part in ("key", "begin"):
-        end = entry.key.end if place.part == "key" else entry.key.start + 1
-        return entry.begin[0], end
-    return (node.end - 1 if place.part == "close" else node.start), node.end
+    """The bytes of a place in another spelling of the value; None where it is not there.
+
+    A bracket that opens belongs to what comes first in it.
+    """
+    node, end = root_of(text), len(text) + 1  # after the whole value the end belongs to it
+    if place.path:
+        found = _entry(text, place.path)
+        if found is None:
+            return None
+        entry, node = found[0], found[0].value
+        end = node.end
+        if place.part in ("key", "begin"):
+            opening = len(text[: entry.key.start].rstrip()) - 1
+            end = entry.key.end if place.part == "key" else entry.key.start + 1
+            return (entry.comma if entry.comma >= 0 else opening), end
+    closing = place.part == "close" and node.entries
+    return (node.end - 1 if closing else node.start), end
 
 
 def _without(text: bytes, path: _Path, written: int) -> Iterator[bytes]:

@@ -71,6 +71,10 @@ def effect(
         (['{"a": 1, "b": 2}'], '{"b": 2, "a": 1}', 3, ("trap", '{"a": 1, "b": 2}')),
         (['{"a": 2}'], '{"a": 1}', 6, ("lost_value", "")),
         (['{"a": 1, "b": 3}'], '{"a": 1, "b": 2}', 14, ("lost_value", "")),
+        # a bracket that opens is refused: of what is empty, and before what comes first
+        (['{"a": 2}'], '{"a": []}', 6, ("lost_value", "")),
+        (['{"a": 2}'], '{"a": {"b": 1}}', 6, ("lost_value", "")),
+        (['{"a": 2}'], '{"a": [[1]]}', 6, ("lost_value", "")),
         # another place than the one that is charged is what the engine refuses: it is mended
         (['{"a": 1}'], '{"a": 1, "b": 2}', 6, ("spelling", '{"a": 1}')),
         (['{"b": 2}'], '{"b": 2, "a": 1}', 6, ("unclear", "")),
