@@ -86,7 +86,7 @@ def answer_lines(answer: Answer) -> list[str]:
             lines.append(f"    {len(errors) - 1} more of this kind")
     if spells:
         lines += wrapped(f"  {spells}")
-    if answer.status == "errs" and answer.message:
+    if answer.status in ("errs", "no_error_found") and answer.message:
         lines += wrapped(f"  {answer.message}", 2)
     if answer.declared:
         about = " ".join(dict.fromkeys(one.about for one in answer.declared))

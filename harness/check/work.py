@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import replace
@@ -30,7 +30,7 @@ from harness.classification.departures import Catalogue
 from harness.engines.panel import Panel
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import Executor, lane_here, local_lanes, run_with
+from harness.execution.bench import Executor, lane_here, run_with
 from harness.execution.lanes import CaseDone, Lane, LaneSettings, default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
@@ -94,6 +94,8 @@ class SchemaCheck:
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
         self._threads: set[int] = set()
+        self._budget, self._spent = request.compile_seconds, dict[str, float]()
+        self._late = f"not compiled within {self._budget:g} s (--compile-budget)"
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -149,19 +151,48 @@ class SchemaCheck:
             yield from self._walked(known)
 
     def _walked(self, known: Mapping[tuple[str, str], Answer]) -> Iterator[Answer]:
-        """What is known, with what masks show where engines go along values together."""
-        up = [
-            one.name
-            for one in self._specs
-            if any(known[one.name, id_].version for id_ in self._alike)
-        ]
+        """What is known, with what masks show where engines go along values together.
+
+        One that has compiled for its time takes no further part; two others go on without it.
+        """
+        names = [one.name for one in self._specs]
+        up = [one for one in names if any(known[one, id_].version for id_ in self._alike)]
         if len(up) < 2:
             return
-        run = self._run(up, "walks", self._request.vocabulary, local_lanes())
-        for number, engine in enumerate(up):
-            for id_, walked in read_answers(run, self._catalogue, number).items():
-                for name in self._alike[id_]:
-                    yield known[engine, name].with_walks(walked)
+        left, apart = list(self._alike), {(engine, id_) for engine in up for id_ in self._alike}
+        while left and len(up := [e for e in up if self._spent[e] < self._budget]) > 1:
+            run = self._walk(up, left)
+            for number, engine in enumerate(up):
+                for id_, walked in read_answers(run, self._catalogue, number).items():
+                    apart.remove((engine, id_))
+                    for name in self._alike[id_]:
+                        yield known[engine, name].with_walks(walked)
+            left = [id_ for id_ in left if (up[0], id_) in apart]
+        for engine, id_ in sorted(apart):
+            for one in (known[engine, name] for name in self._alike[id_]):
+                yield replace(one, message=one.message or f"its masks: {self._late}")
+
+    def _walk(self, engines: Sequence[str], wanted: Collection[str]) -> RunDirectory:
+        """Walks under the schemas that are wanted, until an engine has compiled for its time."""
+        with ExitStack() as stack:
+            lanes: list[Lane] = []
+
+            def opened(settings: LaneSettings) -> Lane:
+                lanes.append(Lane(settings))
+                stack.callback(lanes[0].close)
+                return lanes[0]
+
+            def compiled() -> dict[str, float]:
+                some = zip(engines, lanes[0].panel.compiling, strict=True)
+                return {engine: self._spent[engine] + seconds for engine, seconds in some}
+
+            def is_time(name: str) -> bool:
+                return name in wanted and max(compiled().values()) < self._budget
+
+            name = f"walks-{len(engines)}"
+            run = self._run(engines, name, self._request.vocabulary, lane_here(opened, is_time))
+            self._spent |= compiled()
+            return run
 
     def _work(self, spec: EngineSpec) -> None:
         """All that is asked of one engine."""
@@ -199,7 +230,7 @@ class SchemaCheck:
             panels: list[Panel] = []
 
             def is_time(_: str) -> bool:
-                return not panels or panels[0].compiling < self._request.compile_seconds
+                return not panels or panels[0].compiling[0] < self._budget
 
             def ran(
                 spelled: str, wanted: Callable[[str], bool], limit: int | None = None
@@ -237,9 +268,9 @@ class SchemaCheck:
             for name, answer in read_answers(run, self._catalogue).items():
                 joined = known[name].joined(answer) if name in known else answer
                 answers[name] = replace(joined, whole=True)
+            self._spent[spec.name] = panel.compiling[0] if panel else 0.0
             yield from self._explained(spec, trial, list(answers.values()))
-            budget = f"{self._request.compile_seconds:g} s (--compile-budget)"
-            late = Answer("", spec.name, message=f"not compiled within {budget}", whole=True)
+            late = Answer("", spec.name, message=self._late, whole=True)
             yield from (replace(late, schema=name) for name in self._alike.keys() - answers.keys())
 
     def _explained(

@@ -107,7 +107,7 @@ class Panel:
         self._opened = [False] * len(specs)
         self._consumed: dict[int, list[int]] = {}
         self._bank = 0
-        self.compiling = 0.0  # seconds in which engines compiled, or tried to, so far
+        self.compiling = [0.0] * len(specs)  # seconds of compilations so far, by engine
         self._walking: set[int] = set()
         self._walked: dict[int, Walked] = {}
         self._waiting: dict[int, Asking[Any]] = {}
@@ -220,7 +220,7 @@ class Panel:
         request = requests.Compile(schema, index in self._strict, self.regex)
         self._submit({index: request}, limit)
         outcome: Outcome = yield from self._answered(index)
-        self.compiling += time.monotonic() - began
+        self.compiling[index] += time.monotonic() - began
         self._opened[index] = host.running
         if isinstance(outcome, Compiled):
             self._consumed[index] = []
