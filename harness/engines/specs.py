@@ -5,8 +5,8 @@ In place of a version stands, where it has a slash, the path of a build at hand.
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
+import importlib.util
 import os
 import re
 import sys
@@ -24,7 +24,8 @@ from harness.protocol import Option, complete_options
 ENTRY_POINTS = "maskcourt.engines"
 """Entry-point group through which another package adds engines by name."""
 
-DEFAULT = ("xgrammar", "llguidance", "outlines")
+_FIRST = {"xgrammar": "xgrammar", "llguidance": "llguidance", "outlines": "outlines_core"}
+DEFAULT = tuple(name for name, module in _FIRST.items() if importlib.util.find_spec(module))
 
 MAX_ENGINES = 32
 """Tables hold sets of engines as bits of 32-bit numbers."""

@@ -271,8 +271,10 @@ def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
     extra = canonicalize_name(name)
     if name not in DEFAULT:
         assert f"maskcourt[{extra}]" in extras["engines"]
+    else:
+        assert extra in extras["default"][0]
     lines = (ROOT / "constraints.txt").read_text().splitlines()
-    asked = project["dependencies"] if name in DEFAULT else extras[extra]
+    asked = extras[extra] or project["dependencies"]
     pins = [Requirement(line) for line in (*lines, *asked) if not line.startswith("#")]
     specifiers = [one.specifier for one in pins if canonicalize_name(one.name) == distribution]
     assert f"=={row['tested']}" in map(str, specifiers)
