@@ -59,10 +59,9 @@ def _upstream(bug: Bug) -> str:
     return f"reported ({bug.upstream.status}): {bug.upstream.thread}"
 
 
-def print_unexplained(bugs: BugList, class_: str, run: str = "") -> None:
+def print_unexplained(bugs: BugList, class_: str) -> None:
     """How much the bugs of a run explain, and why the rest is not."""
-    of = f"{run}: " if run else ""
     what = f"{bugs.verdicts:,} verdicts of the class {class_}"
-    lines = [f"{of}{bugs.percent_explained} of {what} explained by {len(bugs.bugs)} bugs"]
+    lines = [f"{bugs.percent_explained} of {what} explained by {len(bugs.bugs)} bugs"]
     lines += [f"  {count:,} not: {reason}" for reason, count in bugs.unexplained.items()]
     say("\n".join(printable(line, "") for line in lines))

@@ -12,18 +12,15 @@ import click
 from harness.cli.common import Json, Search, Trusting
 from harness.cli.options import RUN, command
 from harness.cli.summary import find_bugs
-from harness.console import print_json, say, tell
+from harness.console import print_json, say
 from harness.errors import UsageError
 from harness.options import option
 from harness.render.terminal import table_console
 from harness.verdict_kinds import BUG, CLASSES, ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from harness.bugs.listing import Bug, BugList
     from harness.runs.directory import RunDirectory
-    from harness.versions.bugs import MetBug
 
 
 @dataclass(frozen=True)
@@ -57,73 +54,33 @@ class Wanted:
 
 
 @command(Wanted, Search, Trusting, Json)
-@click.argument("runs", type=RUN, nargs=-1, required=True, metavar="RUN…")
-def bugs(
-    wanted: Wanted, search: Search, access: Trusting, json: Json, runs: tuple[Path, ...]
-) -> None:
+@click.argument("run", type=RUN)
+def bugs(wanted: Wanted, search: Search, access: Trusting, json: Json, run: Path) -> None:
     """Find the bugs behind the verdicts of a finished run, each shrunk to its smallest case.
 
-    What is found is kept in the run and used again; an interrupted search goes on. Of several runs,
-    say of the same cases with other vocabularies, it says of each bug in which it was met.
+    What is found is kept in the run and used again; an interrupted search goes on.
     """
     from harness.bugs.listing import bug_list
     from harness.bugs.printing import print_bug, print_unexplained
     from harness.classification.departures import load_catalogue
-    from harness.versions.bugs import bugs_across
     from harness.versions.compare import require_finished
 
-    stored = [access.open(run) for run in runs]
-    for run in stored:
-        require_finished(run, wanted.engine)
+    stored = access.open(run)
+    require_finished(stored, wanted.engine)
     catalogue, how = load_catalogue(), search.of(wanted.class_)
-    lists = {
-        name: (run, bug_list(run, find_bugs(run, catalogue, **how)))
-        for name, run in zip(_names(stored), stored, strict=True)
-    }
-    chosen = [met for met in bugs_across(lists) if met.bug in wanted]
-    written = _written(wanted.write, [met.bug for met in chosen]) if wanted.write else []
+    listed = bug_list(stored, find_bugs(stored, catalogue, **how))
+    chosen = [bug for bug in listed.bugs if bug in wanted]
+    written = _written(wanted.write, chosen) if wanted.write else []
     if json.as_json:
-        print_json({**_as_json(lists, chosen), "written": written})
+        counts = ("verdicts", "explained", "unexplained", "sampled")
+        about = {"run": str(stored.path), **{count: getattr(listed, count) for count in counts}}
+        print_json({"bugs": [bug.row() for bug in chosen], **about, "written": written})
         return
-    words = {True: "yes", False: "no", None: "not judged"}
-    for met in chosen:
-        print_bug(met.bug)
-        if len(lists) > 1:
-            runs_in_words = (f"{name} {words[is_in]}" for name, is_in in met.met.items())
-            say(f"  met with: {', '.join(runs_in_words)}")
-    for name, (_, listed) in lists.items():
-        print_unexplained(listed, wanted.class_, name if len(lists) > 1 else "")
+    for bug in chosen:
+        print_bug(bug)
+    print_unexplained(listed, wanted.class_)
     for file in written:
         say(file)
-
-
-def _names(runs: list[RunDirectory]) -> list[str]:
-    """What runs are called: by their vocabularies where these tell them apart.
-
-    Runs of different cases are told of on standard error: bugs may be missing for that.
-    """
-    from harness.report.query import run_names
-
-    names = run_names(runs)
-    identities = [run.manifest["identity"] for run in runs]
-    if any(one.get("data") != identities[0].get("data") for one in identities):
-        tell("maskcourt: the runs are of different cases; a bug may be missing for that")
-    vocabularies = [one.get("vocabulary", {}).get("name", "") for one in identities]
-    return vocabularies if len(set(vocabularies)) == len(runs) else names
-
-
-def _as_json(
-    lists: Mapping[str, tuple[RunDirectory, BugList]], chosen: list[MetBug]
-) -> dict[str, object]:
-    """Of one run its counts; of several, those of each by its name, and where a bug was met."""
-    counts = ("verdicts", "explained", "unexplained", "sampled")
-    each = {
-        name: {"run": str(run.path), **{count: getattr(listed, count) for count in counts}}
-        for name, (run, listed) in lists.items()
-    }
-    if len(lists) == 1:
-        return {"bugs": [met.bug.row() for met in chosen], **next(iter(each.values()))}
-    return {"runs": each, "bugs": [{**met.bug.row(), "met": met.met} for met in chosen]}
 
 
 def _written(directory: Path, chosen: list[Bug]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Lists of bugs, compared: two versions of an engine, several runs, a run and a baseline."""
+"""Lists of bugs, compared: two versions of an engine, a run and a baseline."""

@@ -1,4 +1,4 @@
-"""Bugs in other engines, other versions and other runs.
+"""What became of a bug in another version of its engine.
 
 That a bug was not met again says little: its schemas may be refused now, or not have been in the
 run. So two lists are never subtracted: the smallest case of each bug is put to the other engine.
@@ -6,13 +6,11 @@ run. So two lists are never subtracted: the smallest case of each bug is put to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from harness.bugs.listing import Bug, BugList, judged_schemas
+from harness.bugs.listing import Bug
 from harness.bugs.trial import Trial
-from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG, SPELLING, SPELLINGS, WRONG_BITS
 
 NEW, FIXED, REMAINING, CANNOT_TELL = "new", "fixed", "remaining", "cannot_tell"
@@ -54,37 +52,3 @@ def bug_change(bug: Bug, trial: Trial, version: str, *, is_new: bool) -> BugChan
         if case.kind not in WRONG_BITS or all(trial.are_right([case])):
             return BugChange(bug, NEW if is_new else FIXED)
         return BugChange(bug, CANNOT_TELL, f"{version} does something else with the text")
-
-
-@dataclass(frozen=True)
-class MetBug:
-    """A bug, as the first run that met it has it, and by the names of runs whether it was met.
-
-    `met` is None for a run in which the engine was judged on no schema.
-    """
-
-    bug: Bug
-    met: Mapping[str, bool | None]
-
-    @property
-    def everywhere(self) -> bool:
-        """Whether every run met it that could have."""
-        return False not in self.met.values()
-
-
-def bugs_across(lists: Mapping[str, tuple[RunDirectory, BugList]]) -> list[MetBug]:
-    """The bugs of runs, by the names of these: first those that not every run met.
-
-    The same engine in another version or configuration is another engine here.
-    """
-    judged = {name: judged_schemas(run) for name, (run, _) in lists.items()}
-    first: dict[tuple[str, str], Bug] = {}
-    for _, listed in lists.values():
-        for bug in listed.bugs:
-            first.setdefault((bug.engine, bug.id), bug)
-    ids = {name: {(bug.engine, bug.id) for bug in one.bugs} for name, (_, one) in lists.items()}
-    every = []
-    for key, bug in first.items():
-        met = {one: key in ids[one] if judged[one].get(key[0]) else None for one in lists}
-        every.append(MetBug(bug, met))
-    return sorted(every, key=lambda met: (met.everywhere, met.bug.order))

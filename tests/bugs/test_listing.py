@@ -27,7 +27,6 @@ from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict
 from harness.classification.departures import load_catalogue
 from harness.directories import read_toml
 from harness.errors import RunDirectoryError
-from harness.versions.bugs import bugs_across
 
 SCHEMA = '{"type":"integer","minimum":1}'
 
@@ -99,21 +98,6 @@ def test_a_run_of_one_version_says_nothing_of_others():
 def test_a_bug_says_which_other_engines_make_the_same_error(others, shared, words):
     (one,) = bug_list(run(*VERSIONS), found((0, 0, 1), others=others)).bugs
     assert (one.shared, one.also_in, one.row()["others"]) == (shared, words, others)
-
-
-def test_of_several_runs_it_is_said_in_which_a_bug_was_met():
-    here, there, unjudged = run(*VERSIONS), run(*VERSIONS), run(*VERSIONS)
-    unjudged.table = lambda *_: pa.table({"judged": pa.array([0b001, 0b001], pa.uint32())})
-    lists = {
-        "here": (here, bug_list(here, found((0, 0, 1), (1, 1, 1)))),
-        "there": (there, bug_list(there, found((0, 1, 1)))),
-        "unjudged": (unjudged, bug_list(unjudged, found((0, 0, 1)))),
-    }
-    first, second = bugs_across(lists)
-    assert (first.bug.version, first.everywhere) == ("0.10.0", False)
-    assert first.met == {"here": True, "there": False, "unjudged": None}
-    assert (second.bug.version, second.everywhere) == ("0.9.0", True)
-    assert list(second.met.values()) == [True, True, True]
 
 
 def test_what_is_known_upstream_has_the_id_of_its_smallest_case():

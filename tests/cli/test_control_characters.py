@@ -143,7 +143,7 @@ def test_the_progress_of_a_run(capsys):
 def test_bugs(capsys):
     hostile = bug("a", title=EVIL, text=EVIL.encode(), schema=json.dumps({EVIL: 1}), version=EVIL)
     print_bug(hostile)
-    print_unexplained(bug_list(hostile, **{EVIL: 1}), "bug", EVIL)
+    print_unexplained(bug_list(hostile, **{EVIL: 1}), "bug")
     diff = against(Baseline({(EVIL, "1"): EVIL}), [hostile], {(EVIL, EVIL): "wrong"}, {})
     say("\n".join(baseline_lines(diff)))
     say(baseline_markdown(diff))
