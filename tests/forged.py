@@ -78,8 +78,6 @@ def usual(manifest: dict[str, Any]) -> bool:
 
 def commands(run: Path, out: Path) -> dict[str, list[object]]:
     """The command lines that open a run."""
-    tables = ("verdicts", "instance_verdicts", "cases", "engines", "positions", "instances")
-    queries = {f"query {one}": ["query", run, f"SELECT * FROM {one}", "--csv"] for one in tables}
     groups = (*("keyword", "category", "family", "departure", "place"), "effect")
     return {
         "tally": ["tally", run],
@@ -88,7 +86,6 @@ def commands(run: Path, out: Path) -> dict[str, list[object]]:
         "csv": ["report", run, "--format", "csv", "--out", out / "tables"],
         "markdown": ["report", run, "--format", "markdown", "--out", out / "tables"],
         "page": ["report", run, "--sample", 0, "--out", out / "report.html"],
-        **queries,
         "replay": ["replay", run, "--all"],
         "sample": ["replay", run, "--sample", 3, "--json"],
     }

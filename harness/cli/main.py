@@ -1,4 +1,4 @@
-"""The command line: ``maskcourt check | bench | sweep | tally | report | query | replay | …``.
+"""The command line: ``maskcourt check | bench | sweep | tally | report | replay | …``.
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
@@ -25,7 +25,7 @@ from harness.errors import MaskcourtError, UsageError, of_the_system
 from harness.printable import LONGEST, one_line
 
 _MODULES: Final = {
-    **{name: name for name in ("check", "conformance", "impact", "protocol", "query", "spellings")},
+    **{name: name for name in ("check", "conformance", "impact", "protocol", "spellings")},
     **dict.fromkeys(("bench", "sweep"), "bench"),
     **dict.fromkeys(("bugs", "compare", "minimize"), "bugs"),
     **dict.fromkeys(("cases", "engines", "vocabularies"), "listings"),

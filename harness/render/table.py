@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -109,17 +109,12 @@ class Table:
 
 
 def as_csv(table: Table) -> str:
-    """CSV (RFC 4180, but for plain line feeds): raw values, a missing one empty."""
+    """CSV (RFC 4180, but for plain line feeds): raw values, a missing one empty, no formulas."""
     text = io.StringIO()
-    write_csv(text, table.names, (tuple(row.values()) for row in table.rows))
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(spreadsheet_cell, table.names))
+    writer.writerows([_csv_cell(cell) for cell in row.values()] for row in table.rows)
     return text.getvalue()
-
-
-def write_csv(file: Any, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows one after the other; no cell is a formula to a spreadsheet."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(spreadsheet_cell, names))
-    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
 
 
 def _csv_cell(value: Any) -> Any:

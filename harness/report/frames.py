@@ -4,7 +4,6 @@
 >>> run.bugs                                              # the few errors behind all verdicts
 >>> run.tallies                                           # proven errors, counted
 >>> run.verdicts                                          # every verdict, every column
->>> run.sql("SELECT engine, keyword FROM verdicts WHERE kind = 'false_acceptance'")
 
 A frame's index, named ``row``, is the row's number in its table: what ``maskcourt replay RUN ROW``
 takes. Columns of words are categoricals. Columns of truth are of pandas' ``boolean``, which knows
@@ -27,9 +26,8 @@ import pyarrow as pa
 from harness.analysis.breakdown import tallies
 from harness.analysis.stored import Classify, by_catalogue, stored_run
 from harness.optional import require
-from harness.report.query import classified, query
 from harness.runs.directory import ROW, RunDirectory, open_run
-from harness.runs.tables import SCHEMAS, named_engines
+from harness.runs.tables import EVIDENCE_OF, SCHEMAS, named_engines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,9 +50,9 @@ def load_run(path: str | os.PathLike[str], *, trust: bool = False) -> Run:
 class Run:
     """The frames of one run.
 
-    Each table is an attribute, read once and kept; `sql` reads chosen columns and rows and keeps
-    nothing. `directory` is the run itself, on which `harness.report` works; the order of
-    `engine_names` is that of the bits in `judged`, `accepters` and `rejecters`.
+    Each table is an attribute, read once and kept. `directory` is the run itself, on which
+    `harness.report` works; the order of `engine_names` is that of the bits in `judged`,
+    `accepters` and `rejecters`.
     """
 
     def __init__(self, directory: RunDirectory, rule: Classify = by_catalogue) -> None:
@@ -73,7 +71,7 @@ class Run:
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name not in SCHEMAS:
             raise AttributeError(f"a run has no {name!r}")
-        rows = classified(self.directory, name, self._rule).unify_dictionaries()
+        rows = _classified(self.directory, name, self._rule).unify_dictionaries()
         self.__dict__[name] = whole = _frame(rows.combine_chunks())
         return whole
 
@@ -111,16 +109,18 @@ class Run:
 
         return summary(self.directory, self._rule)
 
-    def sql(self, statement: str) -> pd.DataFrame:
-        """What one statement gives that reads the tables, as ``maskcourt query`` does.
 
-        Raises:
-            UsageError: DuckDB refuses the statement.
-        """
-        import pandas as pd
+_WORDS = pa.dictionary(pa.int32(), pa.string())
 
-        answer = query([self.directory], statement, self._rule)
-        return pd.DataFrame.from_records(list(answer.rows), columns=list(answer.columns))
+
+def _classified(run: RunDirectory, table: str, rule: Classify) -> pa.Table:
+    """A table of a run; verdicts with the columns ``class`` and ``departure``."""
+    rows = run.table(table)
+    if table in EVIDENCE_OF:
+        classes = rule(run, EVIDENCE_OF[table])
+        for column in ("class", "departure"):
+            rows = rows.append_column(column, classes[column].cast(_WORDS))
+    return rows
 
 
 def _frame(some: pa.Table) -> pd.DataFrame:

@@ -34,7 +34,7 @@ def assert_harmless(*texts: str) -> str:
     return "".join(texts)
 
 
-QUICK = ("tally", "as json", "by keyword", "markdown", "page", "query cases", "replay")
+QUICK = ("tally", "as json", "by keyword", "markdown", "page", "replay")
 ENGINES = pytest.param(("engine", "accepter"), marks=pytest.mark.thorough)
 
 
@@ -103,9 +103,6 @@ def test_commands_that_read_a_run(run, tmp_path, harmless, name):
         ),
         ["replay", "RUN", "10000000000000000000000000000000"],
         ["replay", "RUN", EVIL],
-        ["query", "RUN", "SELECT * FROM cases", "--json"],
-        ["query", "RUN", "SELECT * FROM verdicts LIMIT 3"],
-        ["query", "RUN", f"SELECT '{EVIL}'"],
         ["engines", "install", f"{EVIL}"],
         ["cases", f"{EVIL}"],
         ["vocabularies", "get", EVIL],

@@ -122,14 +122,6 @@ class TestClasses:
         assert found["class"].tolist() == ["bug"] * 5 + [""]
 
 
-def test_sql_gives_chosen_columns_and_rows(stored):
-    run = Run(stored(book()), DECLARED)
-    chosen = run.sql("SELECT row, keyword FROM verdicts WHERE class = 'departure' ORDER BY row")
-    assert chosen.values.tolist() == [[3, "type"], [4, "type"]]
-    with pytest.raises(UsageError, match="engin"):
-        run.sql("SELECT engin FROM verdicts")
-
-
 def test_tallies_count_the_verdicts(stored):
     many = Book("many").position(0)
     many.verdicts(0, "a", "false_acceptance", 600).verdicts(0, "b", "false_rejection", 400)

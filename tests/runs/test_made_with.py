@@ -164,7 +164,6 @@ def test_every_command_that_needs_the_vocabulary_asks_first(forged, call, trust,
         pytest.param(("report", "RUN", "--format", "csv"), marks=pytest.mark.thorough),
         pytest.param(("tally", "RUN"), marks=pytest.mark.thorough),
         ("tally", "RUN", "--by", "keyword"),
-        ("query", "RUN", "SELECT class FROM verdicts"),
     ],
 )
 def test_what_only_counts_opens_no_vocabulary(forged, tmp_path, monkeypatch, call, command):
