@@ -80,12 +80,11 @@ class ErrorRows:
         """What a verdict is called on the command line."""
         return verdict_name(EVIDENCE[self.evidence[number]], int(self.row[number]))
 
-    def among(self, classes: Sequence[str], *, spellings: bool) -> Codes:
-        """Those of some classes; without `spellings` only those that are shown to cost a value."""
+    def among(self, classes: Sequence[str]) -> Codes:
+        """Those of some classes that may cost a value."""
         wanted = np.isin(self.class_, [kinds.CLASSES.index(name) for name in classes])
-        if not spellings:
-            wanted &= ~np.isin(self.effect, [kinds.EFFECTS.index(name) for name in kinds.SPELLINGS])
-        return np.flatnonzero(wanted)
+        spelled = np.isin(self.effect, [kinds.EFFECTS.index(name) for name in kinds.SPELLINGS])
+        return np.flatnonzero(wanted & ~spelled)
 
     def place(self, name: str) -> int | None:
         """Which of these a verdict is; evidence and rows ascend."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import MAPS, assertions, rebuilt, without_keyword
+from harness.bugs.schema_edits import MAPS, rebuilt
 from harness.bugs.text_edits import LAYOUT, fault, sort_of
 from harness.engines.specs import read_spec
 from harness.jsontext.pointers import values_in
@@ -31,8 +31,6 @@ LENGTH = 8
 _STRUCTURE = ("$defs", "definitions", "$schema", "$ref", "type", "properties", "$id", "id")
 _STRINGS: Final = ("inside string", "inside key", "inside escape")
 _NAMED, _DECLARED = ("letter", "digit"), "a declared key"
-_SOME: Final = "*"
-"""Stands for the keywords under which a value cannot be spelled in some way."""
 _SORTS: Final[Mapping[str, str]] = {
     "letter": "a letter",
     "digit": "a digit",
@@ -169,14 +167,6 @@ def keywords(case: ErrorCase) -> list[str]:
     ]
 
 
-def without_cause(case: ErrorCase) -> ErrorCase:
-    """The case of a spelling that is refused: under which keywords does not matter."""
-    schema = case.parsed
-    for name in (names := assertions(schema)):
-        schema = without_keyword(schema, name)
-    return case.with_schema({**schema, _SOME: True}) if names else case
-
-
 def title(case: ErrorCase, keyword: str, at: int) -> str:
     """What the engine does, in one printable line: the same for all that is one bug."""
     return printable(_title(case, keyword, at), "")
@@ -263,8 +253,6 @@ def _place(text: bytes, at: int) -> str:
 def _under(case: ErrorCase, *, values: bool = False) -> str:
     """The first keywords; with `values` those of some of them as well."""
     names = keywords(case)
-    if _SOME in names:
-        return " under some keywords"
     named = [f"`{name}`{_value(case, name) if values else ''}" for name in names[:3]]
     return f" under {' and '.join(named)}" if named else ""
 

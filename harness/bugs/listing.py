@@ -186,11 +186,7 @@ def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:
 
 
 def known_bugs(
-    run: RunDirectory,
-    catalogue: Catalogue,
-    rule: Classify | None = None,
-    *,
-    spellings: bool = False,
+    run: RunDirectory, catalogue: Catalogue, rule: Classify | None = None
 ) -> BugList | None:
     """The bugs of a run as far as a search found them; None where none came to anything yet.
 
@@ -205,7 +201,7 @@ def known_bugs(
         return None
     rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
     verdicts = read_verdicts(run, rule, vocabulary, seed)
-    result = explain(verdicts, samples, verdicts.among((BUG,), spellings=spellings))
+    result = explain(verdicts, samples, verdicts.among((BUG,)))
     return None if result.wanted and not samples else bug_list(run, result)
 
 
@@ -260,9 +256,8 @@ def _bug(
     incidence: dict[str, Any],
 ) -> Bug:
     """The bug of a sample, with how often it was met and in which engines of the run."""
-    error, named, engines = sample.error, sample.named, run.manifest["identity"]["engines"]
+    error, engines = sample.error, run.manifest["identity"]["engines"]
     assert error is not None
-    assert named is not None
     schemas = judged[error.engine]
     hits = (np.arange(max(schemas, incidence["cases"])) < incidence["cases"])[:, None]
     name = read_spec(error.engine).name
@@ -277,7 +272,7 @@ def _bug(
         engine=error.engine,
         version=engines[error.engine]["version"],
         options=engines[error.engine]["options"],
-        title=title(named, sample.keyword, sample.at),
+        title=title(error, sample.keyword, sample.at),
         data=str(run.manifest["identity"].get("data", {}).get("name", "")),
         judged=schemas,
         share=shares(hits, sampled=is_sample(run))[0],

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from harness import __version__
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.identity import bug_id, without_cause
+from harness.bugs.identity import bug_id
 from harness.classification.departures import Catalogue
 from harness.files import LineFile
 from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
-from harness.verdict_kinds import ERRORS, SPELLING
+from harness.verdict_kinds import ERRORS
 
 FORMAT: Final = 19
 """Raised whenever the same verdict may shrink to another case."""
@@ -56,12 +56,7 @@ class ShrunkVerdict:
     @cached_property
     def bug(self) -> str:
         """The id of its bug; empty where there is none."""
-        return "" if self.named is None else bug_id(self.named, self.at)
-
-    @property
-    def named(self) -> ErrorCase | None:
-        """The case that its bug is called after: of a spelling without the keywords."""
-        return without_cause(self.error) if self.error and self.effect == SPELLING else self.error
+        return "" if self.error is None else bug_id(self.error, self.at)
 
     def values(self) -> dict[str, Any]:
         values = asdict(self)

@@ -42,14 +42,12 @@ def search(
     progress: Callable[[int, int, int], None],
     seconds: float | None = None,
     rule: Classify | None = None,
-    spellings: bool = False,
 ) -> Explanation:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
-    Errors that are not shown to cost a value are left out unless `spellings` are asked for. After
-    `seconds` nothing more is begun. `progress` is given how many verdicts were shrunk, how many
-    more are known to be wanted, and bugs so far. `rule` gives verdicts the classes of the
-    catalogue, where they are known already.
+    Errors that are not shown to cost a value are left out. After `seconds` nothing more is begun.
+    `progress` is given how many verdicts were shrunk, how many more are known to be wanted, and
+    bugs so far. `rule` gives verdicts the classes of the catalogue, where they are known already.
 
     Raises:
         MaskcourtError: The run, its engines or its vocabulary cannot be used.
@@ -58,7 +56,7 @@ def search(
     vocabulary = vocabulary_of(run)
     rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
     verdicts = read_verdicts(run, rule, vocabulary, seed)
-    among = verdicts.among(classes, spellings=spellings)
+    among = verdicts.among(classes)
     file = SampleFile(run, catalogue, seed)
     samples, seed_before = file.read()
     began = len(samples)

@@ -43,12 +43,6 @@ class BaselineCheck:
         writes="file",
     )
 
-    spellings: bool = option(
-        False,
-        "Also shrink errors that are not shown to cost a value, and compare them with a baseline.",
-        heading=RESULT,
-    )
-
     @property
     def asked(self) -> bool:
         """Whether there is anything to do."""
@@ -71,7 +65,7 @@ class BaselineCheck:
                 "a baseline needs all bugs of a finished run", "the same command goes on"
             )
         known = self.read()
-        outcomes = outcomes_of(StoredRun(run, rule), spellings=self.spellings)
+        outcomes = outcomes_of(StoredRun(run, rule))
         diff = against(known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
         _write(self.junit, lambda: text.baseline_junit(diff, outcomes))
         _write(self.summary, lambda: text.baseline_markdown(diff))

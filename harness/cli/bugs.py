@@ -166,9 +166,7 @@ def compare(
         return bug_list(run, find_bugs(run, catalogue, **how))
 
     found = [
-        versions.compare(
-            *pair, lambda side: bugs_of(side.run), catalogue, spellings=search.spellings
-        )
+        versions.compare(*pair, lambda side: bugs_of(side.run), catalogue)
         for pair in versions.sides(old, new, asked.first, asked.second)
     ]
     if json.as_json:

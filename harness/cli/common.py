@@ -59,17 +59,13 @@ class Search:
         unit="SECONDS",
     )
     seed: int = option(0, "Of the sample.")
-    spellings: bool = option(
-        False, "Also errors that are not shown to cost a value: other spellings of it are taken."
-    )
 
     def of(self, *classes: str) -> dict[str, Any]:
         """The arguments of `harness.bugs.search.search` for verdicts of some classes."""
         from harness.execution.lanes import default_lanes
 
         lanes = self.lanes or default_lanes(1)
-        how = {"seed": self.seed, "seconds": self.seconds, "spellings": self.spellings}
-        return {"classes": classes, "lanes": lanes, **how}
+        return {"classes": classes, "lanes": lanes, "seed": self.seed, "seconds": self.seconds}
 
 
 @dataclass(frozen=True)

@@ -59,19 +59,19 @@ def end_run(
 
     catalogue, bugs, interrupted = load_catalogue(), None, False
     rule = functools.cache(functools.partial(classify, catalogue))
-    seconds, spellings = None if baseline.asked else budget.seconds, baseline.spellings
+    seconds = None if baseline.asked else budget.seconds
     try:
         if seconds != 0 and run.finished:
             room = default_lanes(1)
             how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room), "rule": rule}
             with interrupts.heeded():
-                find_bugs(run, catalogue, **how, seconds=seconds, spellings=spellings)
+                find_bugs(run, catalogue, **how, seconds=seconds)
     except KeyboardInterrupt:
         interrupted = True
     except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
         tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
     with contextlib.suppress(MaskcourtError):
-        bugs = known_bugs(run, catalogue, rule, spellings=spellings)
+        bugs = known_bugs(run, catalogue, rule)
     failed = sum_up(run, rule, bugs, fail_on, as_json=as_json, in_short=True)
     if interrupted:
         raise KeyboardInterrupt

@@ -150,18 +150,18 @@ def against(
     return BaselineDiff(new, gone, tuple(changes[True]), tuple(changes[False]), unexplained)
 
 
-def outcomes_of(stored: StoredRun, *, spellings: bool = False) -> Outcomes:
+def outcomes_of(stored: StoredRun) -> Outcomes:
     """What became of each case in each engine of a run.
 
     Cases that the validators cannot judge have no outcome; errors that are not shown to cost a
-    value count where `spellings` are asked for.
+    value do not count.
     """
     found: Outcomes = {}
     for row in stored.rows(
         """SELECT engine, name, outcome, EXISTS (FROM verdicts v WHERE v.engine = e.engine
             AND v.case_row = e.case_row AND class = $1 AND kind IN $2 AND effect NOT IN $3) AS wrong
         FROM engines e JOIN cases USING (case_row) WHERE status <> 'set_aside'""",
-        *(BUG, [name for name in ERRORS if name not in LEGAL], () if spellings else SPELLINGS),
+        *(BUG, [name for name in ERRORS if name not in LEGAL], SPELLINGS),
     ):
         outcome = row["outcome"]
         status = CRASH if outcome in _FAILED else REFUSED if outcome == _REFUSED else CORRECT

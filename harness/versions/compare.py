@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from harness.analysis.statistics import is_sample, paired
 from harness.analysis.stored import Classify, stored_run
@@ -25,10 +25,11 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engine_of, limits_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import BUG, INSTANCE, LEAKS, LOSSES, SAMPLE, SPELLINGS, TRAPS, WALK
+from harness.verdict_kinds import BUG, INSTANCE, LEAKS, LOSSES, SAMPLE, TRAPS, WALK
 from harness.versions.bugs import STATUSES, BugChange, bug_change
 
 COMPILED = "compiled"
+_COUNTED: Final = {"leak": LEAKS, "loss": LOSSES, "trap": TRAPS}
 
 _Key = tuple[Hashable, ...]
 
@@ -143,13 +144,8 @@ def compare(
     new: Side,
     bugs: Callable[[Side], BugList],
     catalogue: Catalogue,
-    *,
-    spellings: bool = False,
 ) -> Comparison:
     """Compare two versions of an engine; `bugs` gives the bugs of a side's run.
-
-    In how many schemas there are errors that are not shown to cost a value is only said where
-    `spellings` are asked for.
 
     Raises:
         MaskcourtError: An engine cannot be started as it was, or a run is damaged.
@@ -161,8 +157,6 @@ def compare(
             f"{old.run.path} and {new.run.path} differ in what formats are to the validators",
             "make both with the same --formats",
         )
-    counted: dict[str, Sequence[str]] = {"leak": LEAKS, "loss": LOSSES, "trap": TRAPS}
-    counted |= {"spelling": SPELLINGS} if spellings else {}
     both = {"old": old, "new": new}
     known = {name: bugs(side) for name, side in both.items()}
     memory = max(limits_of(side.run).memory for side in both.values())
@@ -181,7 +175,7 @@ def compare(
         old,
         new,
         tuple(changes),
-        _schema_changes(old, new, partial(classify, catalogue), counted),
+        _schema_changes(old, new, partial(classify, catalogue)),
         {name: timings(side.run)[side.engine] for name, side in both.items()},
         {name: listed.pending for name, listed in known.items()},
     )
@@ -207,12 +201,10 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
     }
 
 
-def _schema_changes(
-    old: Side, new: Side, rule: Classify, counted: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
+def _schema_changes(old: Side, new: Side, rule: Classify) -> dict[str, Any]:
     """What became of the schemas that two sides have in common, by name and text.
 
-    ``rates`` say in how many schemas each version has errors of some effects, `counted` by what
+    ``rates`` say in how many schemas each version has errors that cost a value, by what
     they are called, of those judged in both; of samples there are the 95% interval of the shares'
     difference, new less old, and McNemar's exact p.
     """
@@ -226,7 +218,7 @@ def _schema_changes(
     both = {unit for unit in both if unit[1] in pairs}
     schemas = len({case for _, case, *_ in both})
     sampled, rates = is_sample(old.run) and is_sample(new.run), []
-    for kind, effects in counted.items():
+    for kind, effects in _COUNTED.items():
         before, after = first.met(effects, both), second.met(effects, both)
         counts = schemas, len(before & after), len(after - before), len(before - after)
         (row,) = paired([counts], sampled=sampled)

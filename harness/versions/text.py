@@ -25,7 +25,6 @@ _DOES: Final = {
     "leak": "let an invalid value through",
     "loss": "lose a valid value",
     "trap": "lead into a trap",
-    "spelling": "refuse a spelling alone",
 }
 _TIMES: Final = ("time_to_first_mask", "time_between_masks")
 """Of `harness.analysis.timing.MEASURES`."""

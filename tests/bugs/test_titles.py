@@ -7,8 +7,6 @@ import pytest
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id, title
-from harness.bugs.samples import ShrunkVerdict
-from harness.verdict_kinds import LOST_VALUE, SPELLING
 
 STRING = '{"type":"string","minLength":1}'
 MEMBERS = '{"type":"object","properties":{"a":{"type":"boolean"}},"required":["b"]}'
@@ -85,18 +83,3 @@ def test_what_is_one_bug_has_one_title():
         case = ErrorCase("e", "false_acceptance", compact(part), text)
         titles[bug_id(case, -1)].add(title(case, min(part), -1))
     assert {name: words for name, words in titles.items() if len(words) > 1} == {}
-
-
-def test_a_spelling_is_one_bug_under_whatever_keyword():
-    def bug(effect, **beside):
-        case = ErrorCase(
-            "e", "false_rejection", compact({"type": "string", **beside}), rb'"\u0041"'
-        )
-        sample = ShrunkVerdict("1", "c", "", case, at=1, effect=effect)
-        return sample.bug, title(sample.named, "", 1)
-
-    same, other = bug(SPELLING, minLength=1), bug(SPELLING, pattern="^A$")
-    assert same == other
-    assert same[1] == "a backslash escape is refused in a string under some keywords"
-    assert bug(SPELLING) != same
-    assert bug(LOST_VALUE, minLength=1)[0] != bug(LOST_VALUE, pattern="^A$")[0]
