@@ -41,9 +41,9 @@ class Cost(NamedTuple):
 def costs_of(run: RunDirectory) -> list[Cost]:
     """The costs of the cases of a finished run of one walk per case.
 
-    Schemas are compiled while other cases are walked, so that what a lane waited says little: what
-    counts is the processor time of all engines that compiled, and the whole limit for one that
-    timed out. Refusals and crashes have no time of their own.
+    Engines compile at the same time, so that what a lane waited says little: what counts is the
+    processor time of all engines that compiled, and the whole limit for one that timed out.
+    Refusals and crashes have no time of their own.
     """
     once: dict[str, float] = defaultdict(float)
     walk: dict[str, float] = defaultdict(float)

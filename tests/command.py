@@ -75,7 +75,7 @@ def finished_run(
     (directory / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases))
     done = maskcourt(
         "bench", "--cases", directory / "cases.jsonl", "-e", engines, "--out", directory / "run",
-        "--vocabulary", vocabulary, "--lanes", 1, "--ahead", 0, "--shrink-budget", 0, "--json",
+        "--vocabulary", vocabulary, "--lanes", 1, "--shrink-budget", 0, "--json",
         *options,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

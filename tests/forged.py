@@ -51,8 +51,8 @@ class InProcessLane:
     def __init__(self, settings: Any) -> None:
         kinds = {kind.__name__: kind for kind in ENGINES}
         engines = [kinds[one.name.split(":")[-1]] for one in settings.specs]
-        self.runners = [make_run(engines, VOCABULARY)]
-        self.panel = self.runners[0].panel
+        self.runner = make_run(engines, VOCABULARY)
+        self.panel = self.runner.panel
         self.panel.specs = settings.specs
 
     def open(self) -> dict[str, Any]:

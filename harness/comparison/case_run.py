@@ -114,25 +114,13 @@ class CaseRun:
         return self.vocabulary.encode_greedy(text) if known is None else known
 
     def run(self, case: Case) -> Rows:
-        self.begin(case)
-        return self.finish()
-
-    def begin(self, case: Case) -> None:
-        """Have the case's schema compiled, without waiting for it."""
-        self._begun = RunningCase(self, case, ())
-
-    def ready(self) -> bool:
-        """Whether the schema of the case that was begun is compiled in every engine, or failed."""
-        return self.panel.compiled()
-
-    def finish(self) -> Rows:
-        """All rows of the case that was begun.
+        """All rows of the case.
 
         Where an engine turns out to consume what its masks forbid, or its adapter to be at fault,
         the case is run again from the start with every mask of that engine looked at; without the
         engine where its masks are not to be relied on.
         """
-        run = self._begun
+        run = RunningCase(self, case, ())
         run.budget = CaseBudget(self.rules.budget, self._hosts_seconds)
         distrusted: list[Distrusted] = []
         while True:
@@ -141,7 +129,7 @@ class CaseRun:
             except Distrusted as found:
                 distrusted.append(found)
                 budget = run.budget
-                run = RunningCase(self, run.case, distrusted)
+                run = RunningCase(self, case, distrusted)
                 run.budget = budget
 
     def _hosts_seconds(self) -> float:
@@ -173,7 +161,10 @@ class RunningCase:
         self.judged: list[int] = []
         self.are_made = False
         self.whole = self.notes.mark()
-        tools.panel.begin_compile(case.schema, distrusted={one.engine for one in distrusted})
+        with self.notes.cost("compile"):
+            self.outcomes = tools.panel.compile(
+                case.schema, distrusted={one.engine for one in distrusted}
+            )
 
     @cached_property
     def probes(self) -> Probes:
@@ -216,9 +207,7 @@ class RunningCase:
 
     def _run(self) -> tuple[str, str, str]:
         """Run the case; its status, the reason and a message."""
-        tools = self.tools
-        with self.notes.cost("compile"):
-            outcomes = tools.panel.end_compile()
+        tools, outcomes = self.tools, self.outcomes
         self.notes.outcomes(outcomes)
         for one in self.distrusted:
             self.notes.outcome(one.engine, one.failure, one.stage, one.walk, one.position)

@@ -179,32 +179,12 @@ class Panel:
 
         Of those `distrusted` every mask is looked at while resolving; None leaves them as they are.
         """
-        self.begin_compile(schema, engines, distrusted)
-        return self.end_compile()
-
-    def begin_compile(
-        self,
-        schema: str,
-        engines: Iterable[int] | None = None,
-        distrusted: Collection[int] | None = None,
-    ) -> None:
-        """As `compile`, without waiting; nothing else may be asked before `end_compile`."""
         self._schema = schema
         if distrusted is not None:
             self._strict = set(distrusted)
         engines = list(range(len(self)) if engines is None else engines)
         self._end_walks(engines)
-        self._begin({index: self._compile(index) for index in engines})
-
-    def compiled(self) -> bool:
-        """Go on with what was begun where there are answers; whether all of it is done."""
-        return self._gone_on(0.0)
-
-    def end_compile(self) -> dict[int, Outcome]:
-        return dict(sorted(self._done().items()))
-
-    def busy(self) -> list[Host]:
-        return [self._hosts[index] for index in self._waiting]
+        return dict(sorted(self._done({index: self._compile(index) for index in engines}).items()))
 
     def _compile(self, index: int) -> Asking[Outcome]:
         """Bring one host up if it is down, and have the schema compiled in it."""
@@ -256,12 +236,6 @@ class Panel:
         answer = yield
         return answer if isinstance(answer, Failure) else None
 
-    def _begin(self, work: Mapping[int, Asking[Any]]) -> None:
-        """Ask the first question of each; there is never other work before it has ended."""
-        self._waiting, self._ended = dict(work), {}
-        for index in work:
-            self._go_on(index, None)
-
     def _go_on(self, index: int, answer: object) -> None:
         try:
             self._waiting[index].send(answer)
@@ -269,20 +243,17 @@ class Panel:
             del self._waiting[index]
             self._ended[index] = end.value
 
-    def _done(self, work: Mapping[int, Asking[T]] | None = None) -> dict[int, T]:
-        """How work ended, or that which was begun; it is waited for."""
-        if work is not None:
-            self._begin(work)
-        while not self._gone_on(_TICK):
-            if self.meanwhile is not None:
+    def _done(self, work: Mapping[int, Asking[T]]) -> dict[int, T]:
+        """How work ended, all of which is done at once; there is never other work before."""
+        self._waiting, self._ended = dict(work), {}
+        for index in work:
+            self._go_on(index, None)
+        while self._waiting:
+            for index, answer in self._polled(list(self._waiting), _TICK).items():
+                self._go_on(index, answer)
+            if self._waiting and self.meanwhile is not None:
                 self.meanwhile()
         return self._ended
-
-    def _gone_on(self, timeout: float) -> bool:
-        """Go on where answers are there within `timeout` seconds; whether all is done."""
-        for index, answer in self._polled(list(self._waiting), timeout).items():
-            self._go_on(index, answer)
-        return not self._waiting
 
     def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Any]:
         answers = poll([self._hosts[index] for index in engines], timeout)

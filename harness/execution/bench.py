@@ -26,7 +26,6 @@ from harness.execution.lanes import (
     Job,
     Lane,
     LaneSettings,
-    default_ahead,
     default_lanes,
 )
 from harness.execution.progress import RunProgress
@@ -49,14 +48,11 @@ It raises MaskcourtError where there is no room for any lane.
 """
 
 
-def local_lanes(wanted: int | None = None, ahead: int | None = None) -> Executor:
+def local_lanes(wanted: int | None = None) -> Executor:
     """Lanes in processes of this machine; by default as many as it carries."""
 
     def execute(settings: LaneSettings, cases: int, begin: Begin, telling: RunProgress) -> None:
-        engines = len(settings.specs)
-        many = max(1, min(wanted or default_lanes(engines), cases))
-        some = default_ahead(many, engines) if ahead is None else ahead
-        settings = replace(settings, ahead=some if cases > many else 0)
+        many = max(1, min(wanted or default_lanes(len(settings.specs)), cases))
         Dispatch(LaneProcesses(settings), many, begin, telling).run()
 
     return execute
@@ -86,7 +82,7 @@ def bench(request: BenchRequest) -> RunDirectory:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
-    return run_with(local_lanes(request.lanes, request.ahead), request)
+    return run_with(local_lanes(request.lanes), request)
 
 
 def run_with(
@@ -198,7 +194,7 @@ def _default_path(
     request: BenchRequest, prefix: str, specs: Sequence[EngineSpec], data: str
 ) -> Path:
     """Under `RUNS`, by prefix and request: the same request finds its run again."""
-    wanted = asdict(replace(request, out=None, lanes=None, ahead=None))
+    wanted = asdict(replace(request, out=None, lanes=None))
     # another build at the same path is asked for in the same words
     wanted["engines"] = [f"{spec.name} {spec.build}".rstrip() for spec in specs]
     asked = json.dumps(wanted, sort_keys=True, default=str)

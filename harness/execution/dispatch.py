@@ -1,7 +1,7 @@
 """The dispatcher hands cases to lanes, one at a time, and is told when each is stored.
 
-Rows go from the lane to the disk and never pass through here. A lane that dies is replaced by one
-that takes a single case at a time; a case that takes its lane down three times is stored as that.
+Rows go from the lane to the disk and never pass through here. A lane that dies is replaced, and its
+case goes to another one; a case that takes its lane down three times is stored as that.
 Lanes are processes of this machine, or actors of a Ray cluster (`harness.execution.sweep`).
 """
 
@@ -13,8 +13,9 @@ import multiprocessing.connection
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Protocol, cast
@@ -23,7 +24,6 @@ from harness import interrupts
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.lanes import CaseDone, Engines, Job, Lane, LaneSettings, attend, failed_rows
 from harness.execution.progress import RunProgress
-from harness.inputs.cases import Case
 from harness.runs.directory import RunDirectory
 from harness.workers.lineage import MARK, die_with_parent, end_all, marked
 
@@ -41,12 +41,11 @@ Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
 class LaneHandle:
     """A lane as the dispatcher sees it."""
 
-    careful: bool = False
-    """Whether it takes one case at a time, and those first that a lane died of."""
     connection: Connection | None = None
     """None as long as the lane has not called, and after it broke off."""
-    running: dict[int, tuple[Case, float]] = field(default_factory=dict)
-    """Its cases by ordinal, with the time when it took them."""
+    running: Job | None = None
+    """Its case, which it took at the time `began`."""
+    began: float = 0.0
     ready: bool = False
     """Whether its engines are up."""
     stored: int = 0
@@ -80,7 +79,7 @@ class LaneStarter(Protocol):
     hint: str
     """What to do when more do."""
 
-    def start(self, *, careful: bool) -> LaneHandle:
+    def start(self) -> LaneHandle:
         """Have a lane started; it may take its time."""
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
@@ -108,15 +107,14 @@ class Dispatch:
         self.run_directory: RunDirectory | None = None
         self.jobs: Iterator[Job] = iter(())
         self.given_back: list[Job] = []
-        self.suspects: list[Job] = []
-        self.deaths: dict[int, int] = {}
+        self.deaths: Counter[int] = Counter()
         self.exhausted = False
         self.false_starts = self.idle_deaths = 0
 
     def run(self) -> None:
         """Until every case is stored; MaskcourtError where an engine or the disk does not do."""
         try:
-            self.lanes = [self.starter.start(careful=False) for _ in range(self.count)]
+            self.lanes = [self.starter.start() for _ in range(self.count)]
             while any(lane.ready for lane in self.lanes) or not self._all_stored():
                 for lane in self.starter.ready(self.lanes):
                     self._hear(lane)
@@ -126,7 +124,7 @@ class Dispatch:
 
     def _all_stored(self) -> bool:
         running = any(lane.running for lane in self.lanes)
-        return self.exhausted and not (self.given_back or self.suspects or running)
+        return self.exhausted and not (self.given_back or running)
 
     def _hear(self, lane: LaneHandle) -> None:
         match lane.receive():
@@ -135,7 +133,7 @@ class Dispatch:
             case MaskcourtError() as error:
                 raise error
             case CaseDone() as done:
-                del lane.running[done.ordinal]
+                lane.running = None
                 lane.stored += 1
                 self.progress.case_stored(done)
             case dict() as engines:
@@ -162,45 +160,37 @@ class Dispatch:
         lane.send(self.run_directory.seen())
 
     def _give(self, lane: LaneHandle) -> None:
-        if lane.careful and self.suspects:
-            job: Job | None = self.suspects.pop()
-        else:
-            job = self.given_back.pop() if self.given_back else next(self.jobs, None)
-        if job is None:
-            self.exhausted = True
-        else:
-            lane.running[job[0]] = job[1], time.monotonic()
+        job = self.given_back.pop() if self.given_back else next(self.jobs, None)
+        self.exhausted |= job is None
+        lane.running, lane.began = job, time.monotonic()
         lane.send(job)
 
     def _died(self, lane: LaneHandle) -> None:
-        """Give the cases of a lane to others, or record one that lanes die of again and again."""
+        """Give the case of a lane to another, or record one that lanes die of again and again."""
         self.lanes.remove(lane)
         death = self.starter.buried(lane)
         self.false_starts += not lane.ready
         self.idle_deaths += lane.ready and not lane.running and not death.machine
         if max(self.false_starts / self.starter.false_starts, self.idle_deaths / MAX_DEATHS) >= 1:
             raise MaskcourtError(f"a lane died while starting ({death.reason})", self.starter.hint)
-        for ordinal, (case, _) in lane.running.items():
-            if death.machine:
-                self.given_back.append((ordinal, case))
-                continue
-            self.deaths[ordinal] = self.deaths.get(ordinal, 0) + 1
+        if lane.running is not None:
+            ordinal, case = lane.running
+            self.deaths[ordinal] += not death.machine
             if self.deaths[ordinal] < MAX_DEATHS:
-                self.suspects.append((ordinal, case))
-                continue
-            assert self.run_directory is not None
-            message = f"took its lane down {MAX_DEATHS} times"
-            self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
-            self.progress.case_stored(CaseDone(ordinal, case.id, "lane_died", 0, 0))
+                self.given_back.append((ordinal, case))
+            else:
+                assert self.run_directory is not None
+                message = f"took its lane down {MAX_DEATHS} times"
+                self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
+                self.progress.case_stored(CaseDone(ordinal, case.id, "lane_died", 0, 0))
         if not self._all_stored():
-            careful = lane.ready and not death.machine
-            self.lanes.append(self.starter.start(careful=careful))
+            self.lanes.append(self.starter.start())
 
     def _tell_slowest(self) -> None:
-        running = [job for lane in self.lanes for job in lane.running.values()]
-        case, began = min(running, key=lambda job: job[1], default=(None, 0.0))
-        if case is not None:
-            self.progress.running(case.id, time.monotonic() - began)
+        running = [(lane.began, lane.running[1].id) for lane in self.lanes if lane.running]
+        if running:
+            began, case = min(running)
+            self.progress.running(case, time.monotonic() - began)
 
 
 class LaneProcesses:
@@ -214,16 +204,15 @@ class LaneProcesses:
         self._mark = secrets.token_hex(8)
         self._processes: dict[LaneHandle, BaseProcess] = {}
 
-    def start(self, *, careful: bool) -> LaneHandle:
-        """See `LaneStarter`; a careful one compiles nothing ahead."""
+    def start(self) -> LaneHandle:
+        """See `LaneStarter`."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        settings = replace(self._settings, ahead=0) if careful else self._settings
-        process = context.Process(target=_lane_main, args=(theirs, settings, self._mark))
+        process = context.Process(target=_lane_main, args=(theirs, self._settings, self._mark))
         with interrupts.deaf():
             process.start()
         theirs.close()
-        self._processes[lane := LaneHandle(careful, ours)] = process
+        self._processes[lane := LaneHandle(ours)] = process
         return lane
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:

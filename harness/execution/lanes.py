@@ -1,16 +1,10 @@
-"""Lanes: processes that run cases on their own panels, for the dispatcher.
-
-A lane has more panels than one: while a case is walked on one of them, the schema of another case
-is compiled on the next. Which case is walked next depends on which schema is compiled, so that one
-that takes minutes holds up nothing but itself.
-"""
+"""Lanes: processes that run one case after the other for the dispatcher, each on its panel."""
 
 from __future__ import annotations
 
 import errno
 import gc
 import os
-import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,17 +25,12 @@ from harness.protocol_checks.smoke import CANNOT_DRIVE
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import Rows, is_mislabelled
 from harness.validators.judge import Judge
-from harness.workers.hosts import wait
 from harness.workers.outcomes import Crashed, Failure
 
 GIB = 1 << 30
 
 _ENGINES_PER_PROCESSOR = 3
 """A panel of so many keeps a processor busy: one walks while others wait for it, or compile."""
-
-_LOOK = 0.05
-"""Seconds between two looks after compilations."""
-
 
 Job = tuple[int, Case]
 """A case to run, with its ordinal in the run."""
@@ -60,8 +49,6 @@ class LaneSettings:
     rules: Rules
     resolver: str = "shared"
     effort: Effort = field(default_factory=Effort)
-    ahead: int = 0
-    """Cases whose schemas are compiled while another one is walked; each takes hosts of its own."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +65,7 @@ class CaseDone:
 
 
 class Lane:
-    """Panels, a judge and the vocabulary: what runs cases, in whichever process.
+    """A panel, a judge and the vocabulary: what runs cases, in whichever process.
 
     What is `lent` is used for other things as well: the vocabulary, a judge, and a panel of one
     engine. `heed` is called again and again while hosts are waited for, and may raise.
@@ -88,56 +75,32 @@ class Lane:
         self,
         settings: LaneSettings,
         lent: tuple[Vocabulary, Judge, Panel] | None = None,
-        heed: Callable[[], None] = lambda: None,
+        heed: Callable[[], None] | None = None,
     ) -> None:
-        self._heed = heed
         vocabulary = lent[0] if lent else Vocabulary.load(settings.vocabulary_path)
         limits, rules = settings.limits, settings.rules
         self.vocabulary, path, words = vocabulary, settings.vocabulary_path, vocabulary.words
         self.judge = lent[1] if lent else Judge(limits.memory, formats=rules.formats)
-        self.judge.meanwhile = self._look_after
         resolver = RESOLVERS[settings.resolver](settings.effort)
-        self.runners: list[CaseRun] = []
-        for _ in range(1 + settings.ahead):
-            panel = lent[2] if lent else Panel(settings.specs, path, words, limits)
-            panel.meanwhile = self._look_after
-            self.runners.append(CaseRun(panel, self.judge, vocabulary, resolver, rules))
-        self.begun: dict[CaseRun, Job] = {}
-        self._looked = 0.0
+        self.panel = panel = lent[2] if lent else Panel(settings.specs, path, words, limits)
+        self.judge.meanwhile = panel.meanwhile = heed
+        self.runner = CaseRun(panel, self.judge, vocabulary, resolver, rules)
         self._change = lent and partial(panel.change, 0, settings.specs[0], path, words)
-
-    @property
-    def panel(self) -> Panel:
-        return self.runners[0].panel
 
     def serve(
         self, run: RunDirectory, take: Callable[[], Job | None], done: Callable[[CaseDone], None]
     ) -> None:
-        """Run cases until `take` gives None, which is asked when there is room.
+        """Run cases until `take` gives None, store each in `run`, and say that it is `done`.
 
-        Of those begun, the first whose schema is compiled is walked, stored in `run`, and `done`;
-        raises MaskcourtError where it cannot be written.
+        Raises MaskcourtError where one cannot be written.
         """
-        free, more = list(self.runners), True
-        while more or self.begun:
-            while more and free:
-                job = take()
-                more = job is not None
-                if job is not None:
-                    runner = free.pop(0)
-                    runner.begin(job[1])
-                    self.begun[runner] = job
-            ready = next((runner for runner in self.begun if runner.ready()), None)
-            if ready is not None:
-                done(self._finished(ready, run, *self.begun.pop(ready)))
-                free.append(ready)
-            elif self.begun:
-                wait([host for runner in self.begun for host in runner.panel.busy()], 0.1)
+        while (job := take()) is not None:
+            done(self._stored(run, *job))
 
-    def _finished(self, runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
-        """Run a case that was begun and store it; an error of the harness is stored as such."""
+    def _stored(self, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
+        """Run a case and store it; an error of the harness is stored as such."""
         try:
-            rows = runner.finish()
+            rows = self.runner.run(case)
         except MaskcourtError:
             raise
         except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
@@ -146,15 +109,6 @@ class Lane:
         cases = rows.lists("cases")
         figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
         return CaseDone(ordinal, case.id, *figures, _remark(case, rows))
-
-    def _look_after(self) -> None:
-        """Go on with compilations, and watch their limits, while another case is at work."""
-        self._heed()
-        now = time.monotonic()
-        if now - self._looked >= _LOOK:
-            self._looked = now
-            for runner in self.begun:
-                runner.ready()
 
     def open(self) -> Engines:
         """Start the engines and check that they hold the vocabulary; what each says it is."""
@@ -178,8 +132,7 @@ class Lane:
         }
 
     def close(self) -> None:
-        for runner in self.runners:
-            runner.panel.close()
+        self.panel.close()
         self.judge.close()
 
     def _checked(self, index: int, answer: Checked | Failure) -> EngineMetadata:
@@ -254,9 +207,9 @@ def failed_rows(case: Case, status: str, message: str) -> Rows:
     return rows
 
 
-def panel_bytes(engines: int, panels: int = 1) -> int:
+def panel_bytes(engines: int) -> int:
     """Bytes that a lane needs at most, as a rule; three engines on MaskBench reached 3.7 GiB."""
-    return (1 + engines * panels) * GIB
+    return (1 + engines) * GIB
 
 
 def default_lanes(engines: int) -> int:
@@ -264,11 +217,6 @@ def default_lanes(engines: int) -> int:
     processors = len(os.sched_getaffinity(0)) * _ENGINES_PER_PROCESSOR
     busy = max(engines, _ENGINES_PER_PROCESSOR)
     return max(1, min(processors // busy, _memory() // panel_bytes(engines)))
-
-
-def default_ahead(lanes: int, engines: int) -> int:
-    """How many cases a lane compiles ahead: one, where there is memory for its hosts."""
-    return 1 if _memory() >= 2 * lanes * panel_bytes(engines) else 0
 
 
 def _memory() -> int:

@@ -54,14 +54,6 @@ class BenchRequest:
     lanes: int | None = option(
         None, "Cases at the same time.  [default: as many as there is room for]", least=1
     )
-    ahead: int | None = option(
-        None,
-        "Schemas that a lane compiles while it walks a case; each takes hosts of its own."
-        "  [default: 1 where there is memory for it]",
-        heading=LIMITS,
-        least=0,
-        most=8,
-    )
     vocabulary: str = option(
         "qwen2.5",
         "A name (maskcourt vocabularies), a tokenizer's file, a Hugging Face id.",

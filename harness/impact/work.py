@@ -66,7 +66,7 @@ def run_impact(request: ImpactRequest, task: Task) -> ImpactRun:
         stack.callback(run.close)
         try:
             generator = Generator(model, lane.panel, request.how)
-            answering = Answering(task, generator, lane.runners[0])
+            answering = Answering(task, generator, lane.runner)
             answering.run(run, items, _progress(len(items), line))
         except KeyboardInterrupt as error:
             kept = f"finished items are in {request.out}, the same command goes on"

@@ -91,7 +91,7 @@ def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]
         lane = Lane(LaneSettings(tuple(specs), str(file), limits, rules))
         try:
             same_engines(lane.open(), engines)
-            yield from repeat(lane.runners[0], witnesses(run, choice, vocabulary))
+            yield from repeat(lane.runner, witnesses(run, choice, vocabulary))
         finally:
             lane.close()
 

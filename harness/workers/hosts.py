@@ -383,11 +383,6 @@ def poll(hosts: Sequence[Host], timeout: float) -> dict[int, wire.Message | Ende
     return answers
 
 
-def wait(hosts: Sequence[Host], timeout: float) -> None:
-    """Wait until one of the hosts has an answer, or `timeout` seconds."""
-    _ready([host.answers for host in hosts if host.running], timeout)
-
-
 def _ready(
     descriptors: Sequence[int], seconds: float, event: int = select.POLLIN | select.POLLHUP
 ) -> list[int]:

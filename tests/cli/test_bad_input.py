@@ -36,7 +36,7 @@ def own(tmp_path_factory):
 
 def request(root: Path, *others: object) -> list[object]:
     data = ("--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary")
-    how = ("--lanes", 1, "--ahead", 0, "--shrink-budget", 0)
+    how = ("--lanes", 1, "--shrink-budget", 0)
     return ["bench", "-e", ENGINES, *data, *how, *others]
 
 

@@ -32,7 +32,7 @@ def chatty(tmp_path_factory):
     done = maskcourt(
         *("bench", "--json", "--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary"),
         *("--out", root / "run", "-e", ",".join(f"tests.miniatures:{name}" for name in names)),
-        *("--lanes", 1, "--ahead", 0, *STUDY),
+        *("--lanes", 1, *STUDY),
     )
     assert done.returncode == 0, done.stderr
     return root / "run", done

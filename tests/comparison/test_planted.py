@@ -24,7 +24,7 @@ def run(tmp_path_factory):
     engines = f"llguidance,{NAME}"
     done = maskcourt(
         *("bench", "--engines", engines, "--cases", cases, "--out", directory / "run"),
-        *("--cap", "none", "--lanes", 1, "--ahead", 0, "--shrink-budget", 0, "--json", *STUDY),
+        *("--cap", "none", "--lanes", 1, "--shrink-budget", 0, "--json", *STUDY),
         *("--vocabulary", "bytes"),
     )
     assert done.returncode == 0, done.stderr

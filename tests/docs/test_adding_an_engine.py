@@ -14,7 +14,7 @@ from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from tests.adapterchecks import check_adapter, check_refusal
 from tests.command import ROOT, maskcourt
 
-ALONE = ("--lanes", 1, "--ahead", 0, "--shrink-budget", 0)
+ALONE = ("--lanes", 1, "--shrink-budget", 0)
 PAGE = (ROOT / "docs" / "adding-an-engine.md").read_text("utf-8")
 
 

@@ -25,8 +25,8 @@ from tests.sweeping import ENGINES, GATES, Cases, tables
 
 pytestmark = pytest.mark.processes
 
-UNHELD = [f"{number:06d}" for number in range(max(GATES)) if number not in GATES]
-"""The parts that one lane stores, which has two schemas in hand: it walks on while one waits."""
+UNHELD = [f"{number:06d}" for number in range(min(GATES))]
+"""The parts that one lane stores before it waits at the first gate."""
 
 
 class Bench(Cases):
@@ -100,7 +100,7 @@ class TestLanes:
         """The main process stands still meanwhile: it hears of the case, or not, and the death."""
         out = tmp_path / "run"
         with begun(bench.command(out), tmp_path / "log") as process:
-            until(lambda: bench.waiting(2) and bench.waiting(5), process)
+            until(lambda: bench.waiting(2), process)
             (lane,) = lanes(process.pid)
             process.send_signal(signal.SIGSTOP)
             bench.open_gates()
@@ -176,7 +176,7 @@ class TestFinished:
         data = bench.command(Path("unused"))
         data[data.index("--out") : data.index("--out") + 2] = []
         shutil.copytree("tests", tmp_path / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-        data += ["--limit", 1, "--ahead", 0, "--json"]
+        data += ["--limit", 1, "--json"]
         runs = [maskcourt(*data, cwd=tmp_path) for _ in range(2)]
         assert [run.returncode for run in runs] == [0, 0], runs[0].stderr
         assert runs[0].stdout == runs[1].stdout
@@ -199,7 +199,7 @@ def test_wrong_labels_are_reported_and_the_run_goes_on(undisturbed, tmp_path, ca
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in cases))
     asked = ("--vocabulary", undisturbed.root / "vocabulary", "--out", tmp_path / "run")
-    asked = (*asked, "--lanes", 1, "--ahead", 0, "--shrink-budget", 0, "--json")
+    asked = (*asked, "--lanes", 1, "--shrink-budget", 0, "--json")
     done = maskcourt("bench", "-e", ENGINES, "--cases", path, *asked)
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if "wrong label" in line]

@@ -74,7 +74,7 @@ def run(tmp_path_factory, listener, vocabulary_file):
     done = maskcourt(
         *("bench", "-e", "glrmask,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
         *("--vocabulary", vocabulary_file, "--out", root / "run", "--shrink-budget", 0),
-        *("--samples", 1, "--generated", 0, "--lanes", 1, "--ahead", 0, "--json", *LIMITS),
+        *("--samples", 1, "--generated", 0, "--lanes", 1, "--json", *LIMITS),
     )
     assert done.returncode == 0, done.stderr
     names = ("cases", "engines")

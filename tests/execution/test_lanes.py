@@ -1,4 +1,4 @@
-"""A lane compiles ahead: which case comes next depends on which schema is compiled, nothing else."""
+"""A lane runs one case after the other and stores each, whatever goes wrong in it."""
 
 import itertools
 import os
@@ -21,43 +21,14 @@ from tests.miniatures import CrashesOnCompile, Enumerator, ForbidsOne
 SCHEMA = {"enum": [12, 34], "x-forbidden": [["", "1"]]}
 
 
-class Runner:
-    """Runs cases; a schema is compiled after as many looks as its case's name says."""
-
-    def __init__(self, log, engines=(Enumerator, ForbidsOne)):
-        self.inner = make_run(engines)
-        self.log = log
-
-    def begin(self, one):
-        self.name, self.looks = one.id, int(one.id.split("-")[1])
-        self.log.append(f"begin {one.id}")
-        self.inner.begin(one)
-
-    def ready(self):
-        self.looks -= 1
-        return self.looks < 0 and self.inner.ready()
-
-    def finish(self):
-        self.log.append(f"finish {self.name}")
-        return self.inner.finish()
-
-    @property
-    def panel(self):
-        return self
-
-    def busy(self):
-        """No process is waited for in here."""
-        return []
-
-
 @pytest.fixture
 def lane_of(tmp_path):
-    """A lane with these runners in the place of those that start processes."""
+    """A lane with engines in this process."""
 
-    def make(*runners):
+    def make(*engines):
         byte_vocabulary().save(tmp_path / "vocabulary")
         lane = Lane(LaneSettings((), str(tmp_path / "vocabulary"), Limits(), Rules()))
-        lane.runners = list(runners)
+        lane.runner = make_run(engines or (Enumerator, ForbidsOne))
         return lane
 
     return make
@@ -81,68 +52,38 @@ def named(*names):
     return [case(SCHEMA, 12, name=name) for name in names]
 
 
-def test_a_slow_schema_holds_up_nothing_but_itself(run, lane_of):
-    log = []
-    lane = lane_of(Runner(log), Runner(log))
-    order = served(lane, run, named("a-0", "slow-9", "b-0", "c-0", "d-0"))
-    assert order == ["a-0", "b-0", "c-0", "d-0", "slow-9"]
-    assert log[:2] == ["begin a-0", "begin slow-9"], "compiled while the other is walked"
-    assert run.done() == set(range(5))
-
-
-def test_one_runner_takes_one_case_at_a_time(run, lane_of):
-    log = []
-    assert served(lane_of(Runner(log)), run, named("a-2", "b-0")) == ["a-2", "b-0"]
-    assert log == ["begin a-2", "finish a-2", "begin b-0", "finish b-0"]
-    assert served(lane_of(Runner([]), Runner([])), run, []) == []
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("runners", [1, 2, 3])
-def test_the_rows_are_those_of_cases_run_alone(run, lane_of, runners):
+def test_the_rows_are_those_of_cases_run_alone(run, lane_of):
     cases = [
-        case({**SCHEMA, "x-crash": number == 2}, 12, name=f"case-{looks}{number}")
-        for number, looks in enumerate((1, 0, 3, 0))
+        case({**SCHEMA, "x-crash": number == 2}, 12, name=f"case-{number}") for number in range(4)
     ]
     engines = (Enumerator, ForbidsOne, CrashesOnCompile)
-    lane = lane_of(*(Runner([], engines) for _ in range(runners)))
-    served(lane, run, cases)
+    assert served(lane_of(*engines), run, cases) == [one.id for one in cases]
+    assert run.done() == set(range(4))
     alone = [make_run(engines).run(one) for one in cases]
     for table in SCHEMAS.keys() - {"timings", "costs"}:
         stored = run.table(table).to_pylist()
         assert stored == list(itertools.chain(*(one.table(table).to_pylist() for one in alone)))
 
 
-@pytest.mark.processes
-def test_limits_of_what_is_compiled_are_watched_while_the_validators_work(lane_of):
-    runner = Runner([])
-    lane = lane_of(runner)
-    one = case(SCHEMA, 12, name="slow-1000")
-    runner.begin(one)
-    lane.begun[runner] = (0, one)
-    try:
-        assert lane.judge.open("{}") is None
-        assert runner.looks < 1000
-    finally:
-        lane.judge.close()
-
-
 def test_an_error_of_the_harness_is_stored_and_the_others_go_on(run, lane_of):
-    class Broken(Runner):
-        def finish(self):
-            if self.name == "b-0":
-                raise ZeroDivisionError("a defect")
-            return super().finish()
+    lane = lane_of()
+    inner = lane.runner.run
 
-    served(lane_of(Broken([]), Broken([])), run, named("a-0", "b-0", "c-0"))
+    def broken(one):
+        if one.id == "b":
+            raise ZeroDivisionError("a defect")
+        return inner(one)
+
+    lane.runner.run = broken
+    served(lane, run, named("a", "b", "c"))
     stored = {row["case"]: row["status"] for row in run.table("cases").to_pylist()}
-    assert stored == {"a-0": "walked", "b-0": "harness_error", "c-0": "walked"}
+    assert stored == {"a": "walked", "b": "harness_error", "c": "walked"}
 
 
 def test_a_run_that_cannot_be_written_ends_the_lane(run, lane_of):
     run.write_case = lambda *_: (_ for _ in ()).throw(RunDirectoryError("no space left"))
     with pytest.raises(RunDirectoryError):
-        served(lane_of(Runner([])), run, named("a-0", "b-0"))
+        served(lane_of(), run, named("a", "b"))
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_the_installed_command_finds_the_engines_wherever_it_is_started(
     """Also in the checkout itself, which Ray puts on the module path of lanes, too."""
     arguments = ("--family", "numbers", "--limit", 1, "--engines", "llguidance,glrmask")
     arguments += ("--cap", 1, "--vocabulary", vocabulary_file, "--address", nodes.address, *STUDY)
-    arguments += (*ONE_LANE, "--shrink-budget", 0, "--ahead", 0, "--out", tmp_path / "run")
+    arguments += (*ONE_LANE, "--shrink-budget", 0, "--out", tmp_path / "run")
     done = subprocess.run(
         [Path(sys.executable).with_name("maskcourt"), "sweep", *map(str, arguments)],
         cwd=tmp_path if elsewhere else ROOT,
@@ -111,7 +111,7 @@ class TestKilled:
     def test_what_a_lane_and_a_node_did_is_done_again(self, cases, nodes, tmp_path):
         """A lane is replaced, the case of a node is left to the others."""
         out, log = tmp_path / "run", tmp_path / "log"
-        with begun(sweep(cases, nodes, out, "--ahead", 0), log, LOOPBACK) as process:
+        with begun(sweep(cases, nodes, out), log, LOOPBACK) as process:
             until(lambda: cases.waiting(2) and cases.waiting(5), process)
             stayed, lane = (parent(cases.host_at(gate)) for gate in (5, 2))
             lost = [lane, *descendants(lane)]

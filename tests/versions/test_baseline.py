@@ -117,7 +117,7 @@ def test_a_planted_fault_is_caught(tmp_path, vocabulary_file):
     def bench(*options: object):
         return maskcourt(
             "bench", "--cases", cases, "-e", f"llguidance,{ENGINE}", "--out", tmp_path / "run",
-            "--vocabulary", vocabulary_file, "--lanes", 1, "--ahead", 0, *STUDY, *options,
+            "--vocabulary", vocabulary_file, "--lanes", 1, *STUDY, *options,
         )  # fmt: skip
 
     done = bench("--write-baseline", known)

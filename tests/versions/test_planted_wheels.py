@@ -79,7 +79,7 @@ def bench(told, vocabulary_file):
     """Hold a build to the baseline of the author."""
     return lambda spec, out, run=told: run(
         "bench", "-e", f"{spec},{OTHER}", "--cases", "cases.jsonl", "--out", out,
-        "--baseline", "known.txt", "--vocabulary", vocabulary_file, "--lanes", 1, "--ahead", 0,
+        "--baseline", "known.txt", "--vocabulary", vocabulary_file, "--lanes", 1,
         *STUDY,
     )  # fmt: skip
 

@@ -71,28 +71,15 @@ def ray_lanes(request: SweepRequest) -> Executor:
         address, nodes = request.address, request.nodes or 1
         up = local_cluster(nodes) if address is None else existing_cluster(address)
         with up as cluster:
-            ahead, needs = _ahead(request, settings, cluster)
+            memory = request.lane_memory or panel_bytes(len(settings.specs))
+            needs = LaneNeeds(request.lane_cpus, memory)
             count = max(1, min(_counted(request, cluster, needs, telling.say), cases))
-            starter = LaneActors(cluster, replace(settings, ahead=ahead), needs)
+            starter = LaneActors(cluster, settings, needs)
             Dispatch(starter, count, begin, telling).run()
             for line in starter.summary():
                 telling.say(line)
 
     return execute
-
-
-def _ahead(
-    request: SweepRequest, settings: LaneSettings, cluster: Cluster
-) -> tuple[int, LaneNeeds]:
-    """How many cases lanes compile ahead: by default one where that costs no lane its memory."""
-    ahead, wanted = request.bench.ahead, request.bench.lanes
-    memory = [request.lane_memory or panel_bytes(len(settings.specs), 1 + one) for one in range(9)]
-    if ahead is None:
-        with_none, with_one = (
-            cluster.carries(LaneNeeds(request.lane_cpus, one)) for one in memory[:2]
-        )
-        ahead = int(with_one >= min(wanted or with_none, with_none))
-    return ahead, LaneNeeds(request.lane_cpus, memory[ahead])
 
 
 def _counted(
@@ -155,7 +142,7 @@ class LaneActors:
         self._last_up = time.monotonic()
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def start(self, *, careful: bool) -> LaneHandle:
+    def start(self) -> LaneHandle:
         """See `LaneStarter`; it starts as soon as a node has room for it."""
         kind = self._ray.remote(LaneActor).options(
             num_cpus=self._needs.cpus,
@@ -164,11 +151,8 @@ class LaneActors:
             max_restarts=0,
             scheduling_strategy="SPREAD",
         )
-        lane = _RayLane(careful, actor=kind.remote())
-        settings = self._order.settings
-        settings = replace(settings, ahead=0) if careful else settings
-        order = replace(self._order, settings=settings)
-        lane.call = lane.actor.attend.remote(order, len(self._lanes), self._vocabulary)
+        lane = _RayLane(actor=kind.remote())
+        lane.call = lane.actor.attend.remote(self._order, len(self._lanes), self._vocabulary)
         self._lanes.append(lane)
         return lane
 
