@@ -72,8 +72,8 @@ class BaselineCheck:
         _write(self.write_baseline, Baseline.of(bugs.bugs, outcomes).text)
         if known is None:
             return False
-        for line in text.first(text.baseline_lines(diff)):
-            tell(line)
+        if reasons := text.baseline_markdown(diff).partition("\n")[2].strip():
+            tell(reasons)
         tell(f"maskcourt: compared with the baseline, the run {text.baseline_verdict(diff)}")
         return diff.fails
 

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 from harness.cli.options import command
 from harness.conformance.work import ConformanceRequest
-from harness.console import print_json, say, tell
+from harness.console import print_json, say
 from harness.files import write_whole
 from harness.options import option
-
-if TYPE_CHECKING:
-    from harness.conformance.outcomes import ConformanceTable
-
-_OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "too_lax": ("too_lax", "too_lax_and_strict"),
-    "too_strict": ("too_strict", "too_lax_and_strict"),
-    "failed": ("failed",),
-}
 
 
 @dataclass(frozen=True)
@@ -38,9 +25,6 @@ class ConformanceOutput:
         "Write what each engine can be trusted with, for a server to load.",
         metavar="FILE",
         writes="file",
-    )
-    fail_on: Sequence[str] = option(
-        (), "Exit with 1 on such a cell; repeatable.", choices=tuple(_OUTCOMES)
     )
 
 
@@ -65,14 +49,3 @@ def conformance(request: ConformanceRequest, output: ConformanceOutput) -> None:
         print_json(printing.as_json(table))
     else:
         say(getattr(printing, f"as_{output.kind}")(table), end="")
-    if reasons := list(_reasons(output.fail_on, table)):
-        tell("maskcourt: failed on " + "; ".join(reasons))
-        sys.exit(1)
-
-
-def _reasons(fail_on: Sequence[str], table: ConformanceTable) -> Iterator[str]:
-    for what in fail_on:
-        counts = Counter(x.engine for x in table.outcomes if x.status in _OUTCOMES[what])
-        for engine in table.engines:
-            if many := counts[engine]:
-                yield f"{engine}: {many:,} cells {what.replace('_', ' ')}"

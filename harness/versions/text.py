@@ -1,4 +1,4 @@
-"""Comparisons in words: Markdown, lines for a terminal, JUnit's XML."""
+"""Comparisons in words: Markdown, and JUnit's XML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
-from harness.printable import code, escaped, markdown, printable
+from harness.printable import code, escaped, markdown
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
@@ -129,24 +129,8 @@ def baseline_verdict(diff: BaselineDiff) -> str:
     )
 
 
-def baseline_lines(diff: BaselineDiff) -> list[str]:
-    """The same in lines for a terminal, the reasons to fail first."""
-    named = [(f"{read_spec(bug.engine).name} {bug.version}", bug) for bug in diff.new_bugs]
-    bugs = [
-        f"new bug: {name} {bug.id} {bug.title} ({bug.effect.replace('_', ' ') or bug.error.kind})"
-        for name, bug in named
-    ]
-    changes = [
-        f"{word}: {one.engine} {one.case}: {one.was} before, {one.now} now"
-        for word, listed in (("worse", diff.worse), ("better", diff.better))
-        for one in listed
-    ]
-    gone = [f"not met: {engine} {id_} {title}" for (engine, id_), title in diff.gone_bugs.items()]
-    return [printable(line, "") for line in (*bugs, *changes, *gone)]
-
-
 def baseline_markdown(diff: BaselineDiff) -> str:
-    """The same for the page of a job: the verdict, then its reasons."""
+    """The same for a terminal or the page of a job: the verdict, then its reasons."""
     lines = [f"## maskcourt {baseline_verdict(diff)}"]
     if diff.new_bugs:
         lines.append("\n### New bugs\n")

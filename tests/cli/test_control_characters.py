@@ -18,7 +18,7 @@ from harness.execution.progress import RunProgress
 from harness.runs.directory import MANIFEST
 from harness.runs.tables import SCHEMAS
 from harness.versions.baseline import Baseline, against
-from harness.versions.text import baseline_lines, baseline_markdown
+from harness.versions.text import baseline_markdown
 from tests import forged
 from tests.buglists import bug, bug_list
 from tests.command import ROOT
@@ -142,7 +142,6 @@ def test_bugs(capsys):
     print_bug(hostile)
     print_unexplained(bug_list(hostile, **{EVIL: 1}), "bug")
     diff = against(Baseline({(EVIL, "1"): EVIL}), [hostile], {(EVIL, EVIL): "wrong"}, {})
-    say("\n".join(baseline_lines(diff)))
     say(baseline_markdown(diff))
     assert "owned" in assert_harmless(*capsys.readouterr())
 

@@ -19,7 +19,7 @@ def made(tmp_path_factory):
     asked = ("conformance", "-e", "xgrammar,llguidance", "--out", directory / "run", *chosen)
     asked += ("--lanes", 1)
     gates = ("--write-gates", directory / "gates.json")
-    return maskcourt(*asked, "--format", "json", *gates, "--fail-on", "too_lax"), directory, asked
+    return maskcourt(*asked, "--format", "json", *gates), directory, asked
 
 
 @pytest.mark.processes
@@ -39,8 +39,7 @@ class TestCommand:
         lax = [one for one in self.cells(made).values() if one["outcome"] == "too_lax"]
         assert lax
         assert all(one["let_through"]["class"] == "bug" for one in lax)
-        assert made[0].returncode == 1
-        assert "xgrammar: " in made[0].stderr.splitlines()[-1]
+        assert made[0].returncode == 0, made[0].stderr
 
     def test_what_was_run_is_printed_in_other_forms_by_the_same_command(self, made):
         again = maskcourt(*made[2], "--format", "csv")

@@ -19,7 +19,7 @@ from harness.versions.baseline import (
     against,
     read_baseline,
 )
-from harness.versions.text import baseline_junit, baseline_lines, baseline_markdown
+from harness.versions.text import baseline_junit, baseline_markdown
 from tests.buglists import bug
 from tests.command import STUDY, maskcourt
 from tests.planted import AGE, PAIR
@@ -90,13 +90,11 @@ OUTCOMES = {("a", "fine"): CORRECT, ("a", "x<y"): WRONG, ("a", "no"): REFUSED}
 class TestReports:
     FOUND = against(Baseline.of([KNOWN], {("a", "no"): REFUSED}), [OTHER], OUTCOMES, {"slow": 3})
 
-    def test_lines_begin_with_what_fails(self):
-        heads = [line.partition(":")[0] for line in baseline_lines(self.FOUND)]
-        assert heads == ["new bug", "worse", "not met"]
-
     def test_markdown_says_the_outcome_first(self):
         first, *rest = baseline_markdown(self.FOUND).splitlines()
         assert first.startswith("## maskcourt fails: 1 new bugs, 1 schemas worse")
+        heads = [line.strip("#* ") for line in rest if line.startswith(("###", "**"))]
+        assert heads == ["New bugs", "Worse", "Known bugs that were not met"]
         assert "3 verdicts belong to no bug: slow" in rest
 
     def test_junit_has_a_test_for_each_schema_and_new_bug(self):
@@ -130,6 +128,6 @@ def test_a_planted_fault_is_caught(tmp_path, vocabulary_file):
         "--baseline", known, *(part for one in files.items() for part in (f"--{one[0]}", one[1]))
     )
     assert done.returncode == 1
-    assert "new bug: " in done.stderr
+    assert "### New bugs" in done.stderr
     assert "<failure" in files["junit"].read_text()
     assert Path(files["summary"]).read_text().startswith("## maskcourt fails")

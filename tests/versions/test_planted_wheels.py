@@ -96,7 +96,7 @@ def test_a_planted_wheel_fails_and_the_same_without_the_fault_passes(place, told
     assert "maskcourt: compared with the baseline, the run passes" in good.stderr
     code, _, printed = bench(build("planted"), "new")
     assert code == 1, printed
-    (line,) = [one for one in printed.splitlines() if one.startswith("new bug: ")]
+    (line,) = [one for one in printed.splitlines() if one.startswith("- `")]
     assert "minItems" in line
 
     code, compared, printed = told("compare", "old", "new", "--trust", "--lanes", 1, "--json")
