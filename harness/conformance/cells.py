@@ -193,11 +193,11 @@ def instances(values: Iterable[Any]) -> tuple[Instance, ...]:
         for value in values
         for layout in _LAYOUTS
     )
-    return tuple(Instance(text, verbatim=True) for text in dict.fromkeys(texts))
+    return tuple(Instance(text) for text in dict.fromkeys(texts))
 
 
 def case_line(case: Case) -> str:
-    """A case with verbatim instances as a line of JSON that `harness.inputs.case_jsonl` reads."""
+    """A case as a line of JSON, its instances as texts, that `harness.inputs.case_jsonl` reads."""
     kinds = {"valid": case.valid, "invalid": case.invalid}
     texts = {kind: [{"text": one.text.decode()} for one in some] for kind, some in kinds.items()}
     about = {"id": case.id, "family": case.family, "about": case.about}

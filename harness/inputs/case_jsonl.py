@@ -135,7 +135,7 @@ def _instance(value: object, where: str) -> Instance:
     match value:
         case {"text": str(text), **others} if not others:
             try:
-                return Instance(text.encode("utf-8"), verbatim=True)
+                return Instance(text.encode("utf-8"))
             except UnicodeEncodeError:
                 hint = r"write \\ud800 to have the escape itself in the text"
                 raise InputError(f"{where}: a lone surrogate is no text", hint) from None

@@ -30,10 +30,9 @@ COMPACT: Final[Mapping[str, Any]] = {"separators": (",", ":")}
 
 @dataclass(frozen=True)
 class Instance:
-    """A JSON text to be judged; a `verbatim` text is no value that was written here."""
+    """A JSON text to be judged."""
 
     text: bytes
-    verbatim: bool = False
 
     @classmethod
     def of(cls, value: object) -> Self:

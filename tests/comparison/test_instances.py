@@ -94,14 +94,14 @@ def test_an_instance_that_is_accepted_although_it_is_not_finished():
         "family",
         '{"enum": [[1]], "x-extra": ["[1"]}',
         (Instance.of([1]),),
-        (Instance(b"[1", verbatim=True),),
+        (Instance(b"[1"),),
         "case.json",
     )
     assert proven([AcceptsExtra], broken) == [(1, "AcceptsExtra", "stops_too_early", 3)]
 
 
 def test_what_the_validators_leave_open_convicts_nobody():
-    twice = Instance(b'{"a": 1, "a": 1}', verbatim=True)
+    twice = Instance(b'{"a": 1, "a": 1}')
     schema = '{"enum": [{"a": 1}], "x-extra": ["{\\"a\\": 1, \\"a\\": 1}"]}'
     one = Case("case", "family", schema, (Instance.of({"a": 1}),), (twice,), "case.json")
     rows = run_case([AcceptsExtra, Enumerator], one, BYTES)
@@ -113,7 +113,7 @@ def test_the_walk_takes_the_first_instance_that_both_validators_call_valid():
     engines = [Enumerator, AcceptsExtra]
     twice = b'{"a": 1, "a": 1}'
     one = case({"enum": [1, 2, {"a": 1}]}, 3, 2, 1, invalid=[1, 4])
-    one = replace(one, valid=(Instance(twice, verbatim=True), *one.valid))
+    one = replace(one, valid=(Instance(twice), *one.valid))
     rows = run_case(engines, one, BYTES, study(cap=None, walks=3))
     (found,) = records(rows, "cases")
     assert (found["status"], found["reason"]) == ("walked", "")

@@ -97,7 +97,7 @@ def test_what_an_engine_forgets_lets_every_invalid_value_through():
     ("value", "texts"), [(1, [b"1"]), ({"a": [1, 2]}, [b'{"a": [1, 2]}', b'{"a":[1,2]}'])]
 )
 def test_a_value_is_written_in_every_layout_once(value, texts):
-    assert instances([value]) == tuple(Instance(text, verbatim=True) for text in texts)
+    assert instances([value]) == tuple(Instance(text) for text in texts)
 
 
 def test_cases_can_be_kept_in_a_file(tmp_path):
