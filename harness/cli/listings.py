@@ -92,7 +92,6 @@ def _versions(row: dict[str, Any]) -> list[str]:
     installed, tested, at_hand = row["installed"], row["tested"], row["at_hand"]
     words = [f"{installed} installed" if installed else "not installed"]
     words += [f"{version} at hand" for version in at_hand]
-    words += [one_line(f"build {build} at hand") for build in row["builds"]]
     if tested and tested not in (installed, *at_hand):
         words.append(f"{tested} can be had")
     return words

@@ -99,29 +99,19 @@ def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
 
 def at_hand(distribution: str) -> list[str]:
     """The versions of a distribution that have an environment of their own here, ascending."""
-    here = _environments(f"{canonicalize_name(distribution)}-*-{_parent_key()}", distribution)
-    return sorted((version for version, where, _ in here if "+" not in where.name), key=Version)
-
-
-def builds_at_hand(distribution: str) -> list[str]:
-    """The builds of a distribution that have an environment here: version, path, identity."""
-    here = _environments(_build_key(distribution, "*"), distribution)
-    return sorted(f"{version} of {one['path']} ({one['build']})" for version, _, one in here)
-
-
-def _environments(pattern: str, distribution: str) -> Iterator[tuple[str, Path, dict[str, Any]]]:
-    """The complete environments with a distribution: its version, where, what is marked."""
+    pattern, versions = f"{canonicalize_name(distribution)}-*-{_parent_key()}", []
     for environment in map(_Environment, environments_directory().glob(pattern)):
-        found, marked = _find(distribution, environment.own), environment.marked()
-        if found is not None and marked:
-            yield found.version, environment.path, marked
+        found = _find(distribution, environment.own)
+        if found is not None and environment.marked() and "+" not in environment.path.name:
+            versions.append(found.version)
+    return sorted(versions, key=Version)
 
 
 def listed_engines() -> dict[str, dict[str, Any]]:
     """Per engine: its adapter, the versions installed, tested and at hand, its options."""
     listed: dict[str, dict[str, Any]] = {}
     for name, reference in known_engines().items():
-        row = listed[name] = {"adapter": reference, "at_hand": [], "builds": []}
+        row = listed[name] = {"adapter": reference, "at_hand": []}
         row |= {"distribution": None, "installed": None, "tested": None, "options": {}}
         try:
             adapter = adapter_class(reference)
@@ -132,7 +122,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             row["installed"] = importlib.metadata.version(distribution)
         row["tested"] = getattr(adapter, "TESTED", None)
-        row["at_hand"], row["builds"] = at_hand(distribution), builds_at_hand(distribution)
+        row["at_hand"] = at_hand(distribution)
         row["options"] = {
             key: {"default": one.default, "choices": one.choices, "help": one.help}
             for key, one in adapter.OPTIONS.items()

@@ -6,7 +6,6 @@ a walk, and the same instance. Texts that the engines wrote themselves differ, a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -225,14 +224,10 @@ def _schema_changes(old: Side, new: Side, rule: Classify) -> dict[str, Any]:
         about = {"kind": kind, "schemas": schemas, "both": row["both"]}
         about |= {"only_old": row["only_second"], "only_new": row["only_first"]}
         rates.append({**about, **{name: row[name] for name in ("low", "high", "p")}})
-    outcomes = Counter((a[0], b[0]) for a, b in pairs.values())
     return {
         "schemas": len(common),
         "compiled_now": {name: _failed(*a) for name, (a, b) in pairs.items() if _mended(a, b)},
         "not_now": {name: _failed(*b) for name, (a, b) in pairs.items() if _mended(b, a)},
-        "outcomes": [
-            {"old": a, "new": b, "schemas": many} for (a, b), many in sorted(outcomes.items())
-        ],
         "rates": rates,
     }
 

@@ -253,7 +253,7 @@ class TestPlugIns:
         assert list(listed) == ["aaa", *sorted(built_in())]
         options = {name: vars(option) for name, option in Mine.OPTIONS.items()}
         about = {"adapter": MINE, "distribution": "no-such-distribution", "options": options}
-        nothing = {"installed": None, "tested": None, "at_hand": [], "builds": []}
+        nothing = {"installed": None, "tested": None, "at_hand": []}
         assert listed["aaa"] == {**about, **nothing}
         assert listed["xgrammar"]["installed"] == importlib.metadata.version("xgrammar")
 
