@@ -35,6 +35,8 @@ KILOBYTES: Final[Mapping[str, tuple[int, ...]]] = {
 }
 IDS: Final = (32_000, 128_000, 256_000)
 CAP: Final = 100
+RESOLVED: Final = 16
+"""Kilobytes of the longest reference that is resolved: that grows with the square of the length."""
 _SMALL: Final = 3
 """Members of the reference where it is the schema that grows."""
 
@@ -92,7 +94,7 @@ def point(size: int, ran: Ran, positions: int) -> Point:
 
 def exponents(points: Sequence[Point], name: str) -> list[float]:
     """To which power a cost grows from each point to the next."""
-    pairs = pairwise(points)
+    pairs = pairwise(point for point in points if name in point.spent)
     return [
         math.log(max(b.spent[name], 1e-3) / max(a.spent[name], 1e-3)) / math.log(b.size / a.size)
         for a, b in pairs
@@ -108,6 +110,8 @@ def shown(title: str, unit: str, points: Sequence[Point]) -> Table:
         row = [
             f"{one.spent[name]:.2f}"
             + ("" if math.isnan(grows[name][at]) else f" ({grows[name][at]:.2f})")
+            if name in one.spent
+            else ""
             for name in names
         ]
         table.add_row(f"{one.size:,}", *row)
@@ -127,21 +131,18 @@ def opened(engines: str, vocabulary: Vocabulary) -> Iterator[BenchLane]:
             lane.close()
 
 
-def measured(lane: BenchLane, case: Case, size: int, *, each: bool) -> Point:
-    """What a case costs; by position if asked for `each`, and then only walking beside it."""
+def measured(lane: BenchLane, case: Case, size: int, *, each: bool, resolved: bool = True) -> Point:
+    """What a case costs; by position if asked for `each`, and then only walking before it."""
     if not each:
         return point(size, lane.run(case, Way(cap=CAP)), 1)
     walked = lane.run(case, Way(resolver="none", cap=CAP))
-    ran = lane.run(case, Way(cap=CAP))
-    some = point(size, ran, ran.positions).spent
     only = point(size, walked, walked.positions).spent
-    return Point(
-        size,
-        {
-            **{name: one for name, one in some.items() if name != "compiling"},
-            "only walked": sum(only.values()) - only["compiling"],
-        },
-    )
+    spent = {"only walked": sum(only.values()) - only["compiling"]}
+    if resolved:
+        ran = lane.run(case, Way(cap=CAP))
+        spent |= point(size, ran, ran.positions).spent
+        del spent["compiling"]
+    return Point(size, spent)
 
 
 def sweeps(engines: str, only: Sequence[str]) -> Iterator[tuple[str, str, list[Point]]]:
@@ -158,7 +159,10 @@ def sweeps(engines: str, only: Sequence[str]) -> Iterator[tuple[str, str, list[P
     for name, (make, unit, each) in making.items():
         if name in only:
             with opened(engines, vocabulary) as lane:
-                points = [measured(lane, make(one), one, each=each) for one in KILOBYTES[name]]
+                points = [
+                    measured(lane, make(one), one, each=each, resolved=not each or one <= RESOLVED)
+                    for one in KILOBYTES[name]
+                ]
             yield name, unit, points
     if "vocabulary" in only:
         points = []
