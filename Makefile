@@ -27,7 +27,8 @@ SWEEP  ?= --compile-timeout 10
 # The run to report, e.g. make report RUN=runs/mine; the last one otherwise.
 RUN ?= $(patsubst %/run.json,%,$(firstword $(shell ls -t runs/*/run.json 2>/dev/null)))
 
-# What of the published results is repeated: ONLY=tools is the page on tools of public servers.
+# What of the published results is repeated: ONLY=tools is the page on tools of public servers,
+# ONLY=equal that on schemas that mean the same.
 ONLY ?=
 
 # The published run: a sample of the ten families of JSONSchemaBench, from MaskBench.
@@ -114,8 +115,11 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 ifeq ($(ONLY),tools)
 results: $(VENV)/.mcp
 	$(BIN)/python -m benchmarks.tools
+else ifneq ($(ONLY),)
+results: $(VENV)/.report
+	$(BIN)/python -m benchmarks.published $(ONLY)
 else
-results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/, or ONLY=tools
+results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/, or ONLY=tools, equal
 	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 100 --cap 100 \
 		--compile-timeout 10 --shrink-budget 0 \
 		--out runs/$(RESULT)
