@@ -65,10 +65,13 @@ _MAX_PADDING = 5000
 _SENTENCE: Final = "It is a sentence of sixty characters, as models write them. "
 _WORDS: Final = (
     *("word", 'Say "no".', "one\n\ttwo\r\n", "C:\\Users\\Anna\\a.txt", "Größe: 日本語, да"),
-    *("👍🏽 👩\u200d💻", "", "Two words.", "/home/anna/b-2.txt", _SENTENCE),
-    *("https://example.com/a?q=b%20c&d=1#e", (_SENTENCE * 17)[:1000]),
+    *("👍🏽 👩\u200d💻", "\x1b[0m\x7f\0", "", "Two words.", "/home/anna/b-2.txt", _SENTENCE),
+    *("https://example.com/a?q=b%20c&d=1#e", (_SENTENCE * 17)[:1000], "\x85\ufffe"),
 )
-"""What people, models and programs write, those first that differ most in how they are spelt."""
+"""What people, models and programs write, those first that differ most in how they are spelt.
+
+Control characters are among them, which few write and any string may hold.
+"""
 _SPECIAL: Final = 'é"\\/\n😀'
 """What a string may hold that is easily written wrongly."""
 ODD: Final = (*_SPECIAL, "[", "-", " ", "0", "Z", "日", "\t", "\u2028", "\x7f", "\xa0")
