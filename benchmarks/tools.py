@@ -45,6 +45,15 @@ _GROUPS: Final[Mapping[str, Sequence[str]]] = {
     _PRESETS: servers(),
 }
 """What is asked, as the page has it."""
+_OPTIONS: Final[Mapping[str, str]] = {
+    "Closest to the specification": "Each library has the options under which it takes most of what"
+    " a schema allows. A tool without a row has no finding but for unusual values.",
+    "As the libraries ship them": "The same libraries with the options that they have where nobody"
+    " sets any: most findings are those of above, told once more.",
+    _PRESETS: "What inference servers make of these libraries: the options that they set, and the"
+    " library that they turn to where the first refuses ([presets](../../docs/presets.md)).",
+}
+"""What each group means."""
 _AT_ONCE: Final = 3
 _COLUMNS: Final = ("engine", "version", "tool", "backend", "finding", "keyword", "text", "why")
 _LEAD: Final = (
@@ -182,9 +191,9 @@ def _page(listed: _Listed, groups: Mapping[str, Sequence[Mapping[str, Any]]]) ->
     ]
     parts = ["# Tools of public servers", _LEAD, as_markdown(Table.of("", columns, rows)).strip()]
     for title, answers in groups.items():
-        parts.append(f"## {title}")
+        parts += [f"## {title}", _OPTIONS[title]]
         parts.append("\n".join(f"- {line}" for one in answers for line in one["sentences"]))
-        for one in answers if title != _PRESETS else ():
+        for one in answers if title == next(iter(groups)) else ():
             parts += [one["table"].strip(), f"{one['others']}."]
     return "\n\n".join(parts) + "\n"
 

@@ -204,7 +204,8 @@ def sentence(engine: str, answers: Answers) -> str:
     taken = len(mine) - sum(map(len, does.values()))
     for name, words in _OF_MANY.items():
         does[words] = [one for one in mine if one.costs(DOES[name])]
-    what = "tools" if answers.tools.keys() >= {*answers.schemas} else "schemas"
+    tools = [answers.tools.get(one, ".output") for one in answers.schemas]
+    what = "schemas" if any(one.endswith(".output") for one in tools) else "tools"
     all_ = f"all {len(mine)}" if taken == len(mine) else f"{taken} of {len(mine)}"
     parts = [
         f"{words} {len(some)}: {some_of([answers.short(one.schema) for one in some])}"

@@ -40,6 +40,8 @@ _BLANK: Final = b" \t\n\r"
 
 _LAYOUTS: Final = (Layout(), Layout(b"", b""), Layout(b"", b" ", b"  "))
 _NUMBERS: Final = ("given", "shortest", "integer", "positional")
+_LONGEST: Final = 400
+"""Digits of a number without an exponent: those of any double, as programs print integers."""
 _DIGIT: Final = re.compile(rb"[0-9]")
 _SPECIAL: Final = re.compile(rb"[\\\x7f]")
 
@@ -278,12 +280,12 @@ def _spelled_number(raw: str, how: str) -> str:
         return raw
     exponent = number.adjusted()
     if how == "integer":
-        whole = number == number.to_integral_value() and exponent < 40
+        whole = number == number.to_integral_value() and exponent < _LONGEST
         return str(int(number)) if whole else raw
     try:
         short = json.dumps(float(number))
     except OverflowError:
         return raw
     if how == "positional" or _decimal(short) != number:  # more digits than a double keeps
-        return format(_shortest(number), "f") if -40 < exponent < 40 else raw
+        return format(_shortest(number), "f") if abs(exponent) < _LONGEST else raw
     return short
