@@ -115,11 +115,14 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 ifeq ($(ONLY),tools)
 results: $(VENV)/.mcp
 	$(BIN)/python -m benchmarks.tools
+else ifeq ($(ONLY),recall)
+results: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.recall --write results/recall
 else ifneq ($(ONLY),)
 results: $(VENV)/.report
 	$(BIN)/python -m benchmarks.published $(ONLY)
 else
-results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/, or ONLY=tools, equal
+results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/, or ONLY=tools, equal, recall
 	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 100 --cap 100 \
 		--compile-timeout 10 --shrink-budget 0 \
 		--out runs/$(RESULT)

@@ -21,8 +21,28 @@ def bench(
     """Run the comparison and print who is wrong: the bugs of each engine, how often and why."""
     from harness.execution.bench import bench as run_bench
 
+    if request.constraint == "regex":
+        if fail_on.kinds:
+            raise UsageError("--fail-on does not go with --constraint regex", "read --json")
+        _judge_patterns(request, as_json=json.as_json)
+        return
     baseline.read()
     end_run(run_bench(request), fail_on, budget, request.lanes, json.as_json, baseline)
+
+
+def _judge_patterns(request: BenchRequest, *, as_json: bool) -> None:
+    from harness.console import print_json
+    from harness.regex_constraint.summary import as_json as summary
+    from harness.regex_constraint.summary import tables
+    from harness.regex_constraint.work import run_regex
+    from harness.render.terminal import print_table
+
+    run = run_regex(request)
+    if as_json:
+        print_json(summary(run))
+        return
+    for table in tables(run):
+        print_table(table)
 
 
 @command(SweepRequest, FailOn, Json, ShrinkBudget)
@@ -33,6 +53,8 @@ def sweep(request: SweepRequest, fail_on: FailOn, json: Json, budget: ShrinkBudg
     """
     from harness.execution.sweep.lanes import sweep as run_sweep
 
+    if request.bench.constraint == "regex":
+        raise UsageError("--constraint regex is judged on one machine", "maskcourt bench does it")
     if request.nodes is not None and request.address is not None:
         raise UsageError("--nodes and --address do not go together", "choose one cluster")
     run = run_sweep(request)

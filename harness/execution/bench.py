@@ -100,7 +100,7 @@ def run_with(
     specs = provide_all(parse_specs(request.engines))
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
     source = open_cases(request.source)
-    path = request.out or _default_path(request, prefix, specs, source.name)
+    path = request.out or default_path(request, prefix, specs, source.name)
     check_place(path)
     selected = select(
         source,
@@ -113,7 +113,7 @@ def run_with(
         generated=request.rules.generated > 0,
     )
     selected = with_rewritings(selected, request.rewritings, request.rules.seed)
-    known = _identity(request, vocabulary, selected)
+    known = identity(request, vocabulary, selected)
     before = same_run(path, known, specs)
     if before is not None and before.finished:
         executor = local_lanes(1)  # the engines are only asked what they are
@@ -124,7 +124,7 @@ def run_with(
 
         def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
             described = {name: asdict(engine) for name, engine in engines.items()}
-            run = create_or_resume(path, {"engines": described, **known}, _notes())
+            run = create_or_resume(path, {"engines": described, **known}, notes())
             runs.append(run)
             if run.finished:
                 return run, iter(())
@@ -145,7 +145,7 @@ def run_with(
     return run
 
 
-def _identity(request: BenchRequest, vocabulary: Vocabulary, selected: Selected) -> dict[str, Any]:
+def identity(request: BenchRequest, vocabulary: Vocabulary, selected: Selected) -> dict[str, Any]:
     """What two sessions must have in common to write into one run, beside the engines."""
     return {
         **installed(),
@@ -190,7 +190,7 @@ def code_hash() -> str:
     return digest.hexdigest()
 
 
-def _default_path(
+def default_path(
     request: BenchRequest, prefix: str, specs: Sequence[EngineSpec], data: str
 ) -> Path:
     """Under `RUNS`, by prefix and request: the same request finds its run again."""
@@ -203,7 +203,7 @@ def _default_path(
     return Path(RUNS) / f"{prefix}{stem[:40]}-{digest}"
 
 
-def _notes() -> dict[str, Any]:
+def notes() -> dict[str, Any]:
     """What is recorded of the machine and the moment; no part of the run's identity."""
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -23,6 +23,12 @@ class BenchRequest:
         "-e",
         metavar="SPEC,…",
     )
+    constraint: str = option(
+        "json_schema",
+        "regex: patterns, judged exactly; --cases embedded, maskbench[:PATH] or FILE.jsonl.",
+        heading=CHOICE,
+        choices=("json_schema", "regex"),
+    )
     cases: str | None = option(
         None,
         "quick (52 of the embedded cases), embedded (all 324), maskbench[:PATH],"

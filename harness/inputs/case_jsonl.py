@@ -3,7 +3,8 @@
 A line is an object with ``id`` (a string), ``schema`` (an object or a boolean) and the lists
 ``valid`` and ``invalid``; also ``family`` (else the file's stem) and ``about`` (a remark). An
 instance is a JSON value, or ``{"text": "..."}``, exactly this one key with a string, for a text
-that is to stay as it is spelt. Blank lines are skipped.
+that is to stay as it is spelt. Blank lines are skipped. A case of a regular expression has a
+``pattern`` (a string) in place of the schema, and its instances are texts.
 """
 
 from __future__ import annotations
@@ -33,19 +34,24 @@ from harness.jsontext.spans import raw_members
 QUICK: Final = "quick.json"
 """Lists the first selection, by a rule that ``datasets/README.md`` states."""
 
-_KEYS: Final = ("id", "schema", "valid", "invalid", "family", "about")
+SCHEMA: Final = "schema"
+PATTERN: Final = "pattern"
+"""What is asked of texts: the key of it in a line."""
+
+_FOLDERS: Final = {SCHEMA: "embedded", PATTERN: "regex"}
+_KEYS: Final = ("id", "valid", "invalid", "family", "about")
 
 
-def embedded() -> CaseSource:
-    """The cases that come with the project: every ``datasets/embedded/*.jsonl``."""
-    cases, texts = _embedded()
+def embedded(part: str = SCHEMA) -> CaseSource:
+    """The cases of a kind that come with the project: every ``.jsonl`` file of their folder."""
+    cases, texts = _embedded(part)
     return ListedCases("embedded", cases, content_sha256(texts))
 
 
 def quick() -> CaseSource:
     """The first selection of the embedded cases: those of ``embedded/quick.json``, in its order."""
     text = read_file(data_path("embedded") / QUICK)
-    cases, texts = _embedded()
+    cases, texts = _embedded(SCHEMA)
     known = {case.id: case for case in cases}
     try:
         chosen = [known[id_] for id_ in json.loads(text)["cases"]]
@@ -55,20 +61,20 @@ def quick() -> CaseSource:
     return ListedCases("quick", chosen, digest, as_listed=True)
 
 
-def _embedded() -> tuple[list[Case], dict[str, bytes]]:
-    """The embedded cases, and the files that they come from."""
-    directory = data_path("embedded")
-    texts = {path.name: read_file(path) for path in sorted(directory.glob("*.jsonl"))}
+def _embedded(part: str) -> tuple[list[Case], dict[str, bytes]]:
+    """The embedded cases of a kind, and the files that they come from."""
+    folder = _FOLDERS[part]
+    texts = {path.name: read_file(path) for path in sorted(data_path(folder).glob("*.jsonl"))}
     return [
-        _case(line, f"embedded/{name}:{number}", Path(name).stem)
+        _case(line, f"{folder}/{name}:{number}", Path(name).stem, part)
         for name, text in texts.items()
         for number, line in enumerate(text.split(b"\n"), 1)
         if line.strip()
     ], texts
 
 
-def open_jsonl(path: Path) -> CaseSource:
-    """The cases in the file `path`."""
+def open_jsonl(path: Path, part: str = SCHEMA) -> CaseSource:
+    """The cases of a kind in the file `path`."""
     cases: list[Case] = []
     digest, size, number = hashlib.sha256(), 0, 0
     try:
@@ -80,13 +86,14 @@ def open_jsonl(path: Path) -> CaseSource:
                 check_size(str(path), size, TOTAL)
                 digest.update(line)
                 if line.strip():
-                    cases.append(_case(line.strip(b"\r\n"), f"{path}:{number}", path.stem))
+                    where = f"{path}:{number}"
+                    cases.append(_case(line.strip(b"\r\n"), where, path.stem, part))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     return ListedCases(path.name, cases, digest.hexdigest())
 
 
-def _case(line: bytes, where: str, stem: str) -> Case:
+def _case(line: bytes, where: str, stem: str, part: str) -> Case:
     try:
         try:
             members = raw_members(line)
@@ -96,21 +103,21 @@ def _case(line: bytes, where: str, stem: str) -> Case:
     except strict_json.JsonError as error:
         raise InputError(f"{where}: {error}", "a line is one JSON object") from None
     for key in members:
-        if key not in _KEYS:
-            raise InputError(f"{where}: unknown key {key!r}", nearest(key, _KEYS))
-    for key in ("id", "schema"):
+        if key not in (*_KEYS, part):
+            raise InputError(f"{where}: unknown key {key!r}", nearest(key, (*_KEYS, part)))
+    for key in ("id", part):
         if key not in members:
             raise InputError(f"{where}: {key!r} is missing")
-    given = members.keys() & {"id", "family", "about"}
+    given = members.keys() & {"id", "family", "about", PATTERN}
     texts = {key: _string(members[key], where, key) for key in given}
     if not texts["id"]:
         raise InputError(f"{where}: 'id' is empty")
     return Case(
         id=texts["id"],
         family=texts.get("family", stem),
-        schema=schema_text(members["schema"], where),
-        valid=_instances(members, where, "valid"),
-        invalid=_instances(members, where, "invalid"),
+        schema=texts[PATTERN] if part == PATTERN else schema_text(members[SCHEMA], where),
+        valid=_instances(members, where, "valid", part),
+        invalid=_instances(members, where, "invalid", part),
         source=where,
         about=texts.get("about", ""),
     )
@@ -126,9 +133,16 @@ def _string(raw: bytes, where: str, key: str) -> str:
     return value
 
 
-def _instances(members: Mapping[str, bytes], where: str, key: str) -> tuple[Instance, ...]:
-    values = parsed_list(members, where, key)
-    return tuple(_instance(value, f"{where}: {key}[{n}]") for n, value in enumerate(values))
+def _instances(
+    members: Mapping[str, bytes], where: str, key: str, part: str
+) -> tuple[Instance, ...]:
+    found = []
+    for number, value in enumerate(parsed_list(members, where, key)):
+        here = f"{where}: {key}[{number}]"
+        if part == PATTERN and not isinstance(value, str):
+            raise InputError(f"{here} is {kind_of(value)}, not a string")
+        found.append(_instance({"text": value} if part == PATTERN else value, here))
+    return tuple(found)
 
 
 def _instance(value: object, where: str) -> Instance:

@@ -54,7 +54,10 @@ MARK: Final = "~"
 
 @dataclass(frozen=True)
 class Case:
-    """A schema, as its author wrote it, and instances; `source` says where it stands."""
+    """A schema, as its author wrote it, and instances; `source` says where it stands.
+
+    Where regular expressions are asked about, one stands in place of the schema.
+    """
 
     id: str
     family: str

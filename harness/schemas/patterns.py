@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import deque
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from re import _constants as _sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
@@ -28,15 +29,18 @@ _LONG_REPEAT = 64
 _FAVOURITES: Final = [ord(char) for char in "a0A1b2-_. /:@#x,"]
 _ANY: Ranges = ((0, HIGHEST),)
 _DOT: Ranges = ((0, 9), (11, 12), (14, HIGHEST))
-_FREE, _AT_START, _AT_END = 0, 1, 2
+FREE, AT_START, AT_END = 0, 1, 2
 _POSITIONS = {
-    **dict.fromkeys((_sre.AT_BEGINNING, _sre.AT_BEGINNING_STRING), _AT_START),
-    **dict.fromkeys((_sre.AT_END, _sre.AT_END_STRING), _AT_END),
+    **dict.fromkeys((_sre.AT_BEGINNING, _sre.AT_BEGINNING_STRING), AT_START),
+    **dict.fromkeys((_sre.AT_END, _sre.AT_END_STRING), AT_END),
 }
 
 
-class _UnsupportedError(Exception):
-    """The pattern has a part that no automaton is made for."""
+TOO_LARGE: Final = "it is too large"
+
+
+class UnsupportedError(Exception):
+    """The pattern has a part that no automaton is made for; the message says which."""
 
 
 def complement(ranges: Ranges) -> Ranges:
@@ -47,6 +51,12 @@ def complement(ranges: Ranges) -> Ranges:
             out.append((at, low - 1))
         at = max(at, high + 1)
     return (*out, (at, HIGHEST)) if at <= HIGHEST else tuple(out)
+
+
+@lru_cache(maxsize=256)
+def _texts_alone(ranges: Ranges) -> Ranges:
+    """The ranges without the halves of surrogate pairs, which no text has."""
+    return complement((*complement(ranges), (0xD800, 0xDFFF)))
 
 
 _DIGIT: Ranges = ((48, 57),)
@@ -75,16 +85,27 @@ def _representatives(ranges: Ranges) -> list[int]:
     return [point for point in found if not 0xD800 <= point <= 0xDFFF]
 
 
-class _Builder:
-    """Turns the parse tree of `re` into nodes with edges (Thompson's construction)."""
+class Builder:
+    """Turns the parse tree of `re` into nodes with edges (Thompson's construction).
 
-    def __init__(self) -> None:
+    Where it is `exact`, whatever an automaton cannot say is an `UnsupportedError`.
+    """
+
+    def __init__(
+        self,
+        *,
+        exact: bool = False,
+        limit: int = _MAX_NODES,
+        categories: Mapping[Any, Ranges] = _CATEGORIES,
+        dot: Ranges = _DOT,
+    ) -> None:
+        self._exact, self._limit, self._categories, self._dot = exact, limit, categories, dot
         self.free: list[list[tuple[int, int]]] = []
         self.moves: list[list[tuple[Ranges, int]]] = []
 
     def node(self) -> int:
-        if len(self.free) >= _MAX_NODES:
-            raise _UnsupportedError
+        if len(self.free) >= self._limit:
+            raise UnsupportedError(TOO_LARGE)
         self.free.append([])
         self.moves.append([])
         return len(self.free) - 1
@@ -96,6 +117,8 @@ class _Builder:
         return at
 
     def item(self, operator: Any, argument: Any, at: int) -> int:
+        if self._exact:
+            _require_exact(operator, argument)
         if operator in (_sre.MAX_REPEAT, _sre.MIN_REPEAT, _sre.POSSESSIVE_REPEAT):
             low, high, items = argument
             return self.repeat(low, high, items, at)
@@ -108,51 +131,99 @@ class _Builder:
         end = self.node()
         if operator is _sre.BRANCH:
             for branch in argument[1]:
-                self.free[self.sequence(branch, at)].append((end, _FREE))
+                self.free[self.sequence(branch, at)].append((end, FREE))
         elif operator is _sre.AT:
-            self.free[at].append((end, _POSITIONS.get(argument, _FREE)))
+            self.free[at].append((end, _POSITIONS.get(argument, FREE)))
         else:
-            self.moves[at].append((_characters(operator, argument), end))
+            ranges = self._characters(operator, argument)
+            if self._exact:
+                ranges = _texts_alone(ranges)
+            self.moves[at] += [(ranges, end)] if ranges else []
         return end
 
     def repeat(self, low: int, high: Any, items: Any, at: int) -> int:
         for _ in range(low):
             at = self.sequence(items, at)
-        if high is _sre.MAXREPEAT or high - low > _LONG_REPEAT:
+        if high is _sre.MAXREPEAT or (high - low > _LONG_REPEAT and not self._exact):
             loop, end = self.node(), self.node()
-            self.free[at].append((loop, _FREE))
-            self.free[self.sequence(items, loop)].append((loop, _FREE))
-            self.free[loop].append((end, _FREE))
+            self.free[at].append((loop, FREE))
+            self.free[self.sequence(items, loop)].append((loop, FREE))
+            self.free[loop].append((end, FREE))
             return end
         end = self.node()
         for _ in range(high - low):
-            self.free[at].append((end, _FREE))
+            self.free[at].append((end, FREE))
             at = self.sequence(items, at)
-        self.free[at].append((end, _FREE))
+        self.free[at].append((end, FREE))
         return end
 
+    def closure(self, nodes: Iterable[int], allowed: Collection[int]) -> frozenset[int]:
+        """What can be reached from some nodes without a character, by edges that are allowed."""
+        seen, todo = set(nodes), list(nodes)
+        while todo:
+            for target, position in self.free[todo.pop()]:
+                if position in allowed and target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return frozenset(seen)
 
-def _characters(operator: Any, argument: Any) -> Ranges:
-    if operator is _sre.LITERAL:
-        return ((argument, argument),)
-    if operator is _sre.NOT_LITERAL:
-        return complement(((argument, argument),))
-    if operator is _sre.ANY:
-        return _DOT
-    if operator is not _sre.IN:
-        raise _UnsupportedError
-    ranges: list[tuple[int, int]] = []
-    negated = False
-    for kind, value in argument:
-        if kind is _sre.NEGATE:
-            negated = True
-        elif kind is _sre.LITERAL:
-            ranges.append((value, value))
-        elif kind is _sre.RANGE:
-            ranges.append(value)
-        else:
-            ranges.extend(_CATEGORIES[value])
-    return complement(tuple(ranges)) if negated else tuple(sorted(ranges))
+    def leading_to(
+        self, nodes: Iterable[int], allowed: Collection[int], *, moves: bool
+    ) -> frozenset[int]:
+        """The nodes from which some nodes can be reached, by moves too if those count."""
+        sources: dict[int, list[int]] = {}
+        for node, edges in enumerate(self.free):
+            targets = [target for target, position in edges if position in allowed]
+            for target in [*targets, *(to for _, to in self.moves[node] if moves)]:
+                sources.setdefault(target, []).append(node)
+        seen, todo = set(nodes), list(nodes)
+        while todo:
+            fresh = set(sources.get(todo.pop(), ())) - seen
+            seen |= fresh
+            todo += fresh
+        return frozenset(seen)
+
+    def _characters(self, operator: Any, argument: Any) -> Ranges:
+        if operator is _sre.LITERAL:
+            return ((argument, argument),)
+        if operator is _sre.NOT_LITERAL:
+            return complement(((argument, argument),))
+        if operator is _sre.ANY:
+            return self._dot
+        if operator is not _sre.IN:
+            raise UnsupportedError
+        ranges: list[tuple[int, int]] = []
+        negated = False
+        for kind, value in argument:
+            if kind is _sre.NEGATE:
+                negated = True
+            elif kind is _sre.LITERAL:
+                ranges.append((value, value))
+            elif kind is _sre.RANGE:
+                ranges.append(value)
+            else:
+                ranges.extend(self._categories[value])
+        return complement(tuple(ranges)) if negated else tuple(sorted(ranges))
+
+
+_INEXACT: Final = {
+    _sre.ASSERT: "it looks around",
+    _sre.ASSERT_NOT: "it looks around",
+    _sre.GROUPREF: "it refers to a group",
+    _sre.GROUPREF_EXISTS: "it refers to a group",
+    _sre.POSSESSIVE_REPEAT: "a quantifier is possessive",
+    _sre.ATOMIC_GROUP: "a group is atomic",
+}
+
+
+def _require_exact(operator: Any, argument: Any) -> None:
+    """Raise an `UnsupportedError` for what no automaton over characters says exactly."""
+    if operator in _INEXACT:
+        raise UnsupportedError(_INEXACT[operator])
+    if operator is _sre.SUBPATTERN and (argument[1] or argument[2]):
+        raise UnsupportedError("it sets flags")
+    if operator is _sre.AT and argument not in _POSITIONS:
+        raise UnsupportedError("it has boundaries of words")
 
 
 class Pattern:
@@ -161,14 +232,15 @@ class Pattern:
     DEAD: Final = 0
 
     def __init__(self, tree: Any) -> None:
-        builder = _Builder()
+        builder = Builder()
         start, begin = builder.node(), builder.node()
         builder.moves[start].append((_ANY, start))
-        builder.free[start].append((begin, _FREE))
+        builder.free[start].append((begin, FREE))
         self._accept = builder.sequence(tree, begin)
         builder.moves[self._accept].append((_ANY, self._accept))
-        self._free, self._moves = builder.free, builder.moves
-        self._live = self._leading_on()
+        self._nodes, self._moves = builder, builder.moves
+        # the nodes from which a match can be reached once the text has begun
+        self._live = builder.leading_to({self._accept}, (FREE, AT_END), moves=True)
         self._sets: list[frozenset[int]] = [frozenset()]
         self._ids: dict[frozenset[int], int] = {frozenset(): 0}
         self._next: list[dict[str, int]] = [{}]
@@ -180,32 +252,8 @@ class Pattern:
         """How many states there are so far; from `_MAX_STATES` on every new one is dead."""
         return len(self._sets)
 
-    def _closure(self, nodes: set[int], allowed: set[int]) -> frozenset[int]:
-        seen, todo = set(nodes), list(nodes)
-        while todo:
-            for target, position in self._free[todo.pop()]:
-                if position in allowed and target not in seen:
-                    seen.add(target)
-                    todo.append(target)
-        return frozenset(seen)
-
-    def _leading_on(self) -> frozenset[int]:
-        """The nodes from which a match can be reached once the text has begun."""
-        sources: dict[int, list[int]] = {}
-        for node, edges in enumerate(self._free):
-            targets = [target for target, position in edges if position != _AT_START]
-            for target in [*targets, *(target for _, target in self._moves[node])]:
-                sources.setdefault(target, []).append(node)
-        seen, todo = {self._accept}, [self._accept]
-        while todo:
-            fresh = set(sources.get(todo.pop(), ())) - seen
-            seen |= fresh
-            todo += fresh
-        return frozenset(seen)
-
     def _state(self, nodes: frozenset[int], *, at_start: bool = False) -> int:
-        closed = self._closure(set(nodes), {_FREE, _AT_START} if at_start else {_FREE})
-        closed &= self._live
+        closed = self._nodes.closure(nodes, (FREE, AT_START) if at_start else (FREE,)) & self._live
         state = self._ids.get(closed)
         if state is None:
             state = len(self._sets)
@@ -233,7 +281,7 @@ class Pattern:
 
     def accepts(self, state: int) -> bool:
         """Whether the text may end in `state`."""
-        return self._accept in self._closure(set(self._sets[state]), {_FREE, _AT_END})
+        return self._accept in self._nodes.closure(self._sets[state], (FREE, AT_END))
 
     def finish(self, state: int, at_least: int = 0) -> str | None:
         """A shortest text of `at_least` or more characters from `state` to a match, if found."""
@@ -305,5 +353,5 @@ def pattern(expression: str) -> Pattern | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Pattern(_parser.parse(expression, re.ASCII.value))
-    except (re.error, _UnsupportedError, RecursionError, OverflowError, ValueError, KeyError):
+    except (re.error, UnsupportedError, RecursionError, OverflowError, ValueError, KeyError):
         return None

@@ -280,9 +280,9 @@ def has_properties(pattern: str) -> bool:
 @lru_cache(maxsize=4096)
 def python_spelling(pattern: str) -> str:
     """`pattern` for `re` without flags; a `PatternError` where that has no way to say it."""
-    parsed = _parsed(pattern)
+    parsed = parsed_pattern(pattern)
     try:
-        spelt = "".join(map(_for_python, parsed))
+        spelt = "".join(map(for_python, parsed))
         re.compile(spelt)
     except (re.error, OverflowError, RecursionError) as error:
         raise PatternError(f"{pattern!r} cannot be said to Python's re: {error}") from None
@@ -295,11 +295,11 @@ def rust_spelling(pattern: str, *, backtracking: bool) -> str:
 
     `backtracking`: for its engine that can look around, which knows no ASCII word boundary.
     """
-    return "".join(_for_rust(token, backtracking) for token in _parsed(pattern))
+    return "".join(_for_rust(token, backtracking) for token in parsed_pattern(pattern))
 
 
 @lru_cache(maxsize=4096)
-def _parsed(pattern: str) -> tuple[Token, ...]:
+def parsed_pattern(pattern: str) -> tuple[Token, ...]:
     try:
         parsed = tokens(pattern, unicode=True)
     except PatternError:
@@ -359,7 +359,7 @@ def _captures(token: Token) -> bool:
     return token.source == "(" or token.source.endswith(">")
 
 
-def _for_python(token: Token) -> str:
+def for_python(token: Token) -> str:
     if token.kind in ("set", "property"):
         return _python_set(token)
     if token.kind == "char" and token.members[0].ranges:
@@ -373,14 +373,17 @@ def _for_python(token: Token) -> str:
 
 
 def _python_set(token: Token) -> str:
-    ranges = [one for member in token.members for one in _ranges(member)]
+    ranges = [one for member in token.members for one in character_ranges(member)]
     if not ranges:
         return _EVERYTHING if token.negated else "(?!)"
-    spelt = "".join(_hex(low) + (f"-{_hex(high)}" if high > low else "") for low, high in ranges)
+    spelt = "".join(
+        escaped_point(low) + (f"-{escaped_point(high)}" if high > low else "")
+        for low, high in ranges
+    )
     return f"[{'^' * token.negated}{spelt}]"
 
 
-def _ranges(member: ClassMember) -> Ranges:
+def character_ranges(member: ClassMember) -> Ranges:
     if member.ranges is not None:
         return member.ranges
     kind, name = member.source[1], member.source[3:-1]
@@ -388,7 +391,7 @@ def _ranges(member: ClassMember) -> Ranges:
     return ranges if kind == "p" else complement(ranges)
 
 
-def _hex(point: int) -> str:
+def escaped_point(point: int) -> str:
     char = chr(point)
     return char if char.isascii() and char.isalnum() else rf"\U{point:08x}"
 

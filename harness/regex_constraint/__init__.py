@@ -1,0 +1,1 @@
+"""Regular expressions as constraints: the true masks, and what engines make of them."""
