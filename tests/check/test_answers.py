@@ -12,6 +12,7 @@ from harness.check.text import (
     answer_lines,
     error_parts,
     junit,
+    sentence,
     write_page,
 )
 from tests.buglists import REPORTED, bug
@@ -208,6 +209,12 @@ def test_as_json():
     assert schema["engines"]["b"]["answer"] == "no_error_found"
     covered = {"valid_texts": 2, "invalid_texts": 1, "positions": 12}
     assert schema["engines"]["b"]["covered"] == covered
+
+
+def test_with_the_outputs_of_tools_it_is_schemas_that_are_counted():
+    found = Answers(("time/now.output",), ("a",), {"time/now.output": "now.output"})
+    found.add(clean("a", schema="time/now.output"))
+    assert sentence("a", found).startswith("a 1.2 takes all 1 schemas and ")
 
 
 def test_of_many_tools_a_sentence_for_each_engine_leads(capsys):
