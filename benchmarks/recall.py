@@ -35,7 +35,7 @@ from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.live import LiveLine
 from harness.regex_constraint.automata import PatternAutomaton
 from harness.regex_constraint.cases import made_invalid, made_valid, open_patterns
-from harness.regex_constraint.dialects import read
+from harness.regex_constraint.dialects import features, read
 from harness.regex_constraint.opinions import Ask, NotJudged, SecondOpinions
 from harness.regex_constraint.true_masks import TextState, TokenTexts, TrueMasks
 from harness.render.table import Table, as_csv
@@ -49,6 +49,7 @@ DIRECTIONS: Final = {
     ACCEPTANCE: ACCEPTANCE, "stops_too_early": ACCEPTANCE,
     REJECTION: REJECTION, "never_stops": REJECTION,
 }  # fmt: skip
+WRONG: Final = (ACCEPTANCE, REJECTION)
 WHY: Final = ("found", "unproven", "not_drawn", "shared")
 """Proven; tried without a proof; disputed and not drawn; a bit that all engines have alike."""
 
@@ -265,6 +266,31 @@ def _shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"wrong_bits": bits, **fates, "bits_found": round(fates["found"] / bits, 5), **pairs}
 
 
+def bugs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """By engine and direction: kinds of errors, and how many of them were found.
+
+    The pairs whose patterns are made of the same features stand for one bug, which is found where
+    one of them is, and shared where all engines have every wrong bit of it alike.
+    """
+    found = []
+    values = [row for row in rows if row["kind"] == "value" and row["direction"] in WRONG]
+    for about in dict.fromkeys((row["engine"], row["direction"]) for row in values):
+        some = [row for row in values if (row["engine"], row["direction"]) == about]
+        members: dict[frozenset[str], list[Mapping[str, Any]]] = {}
+        for row in some:
+            members.setdefault(features(row["pattern"]), []).append(row)
+        proven = [any(row["proven"] for row in one) for one in members.values()]
+        shared = [not any(map(_is_disputed, one)) for one in members.values()]
+        alike = sum(is_ and not known for is_, known in zip(shared, proven, strict=True))
+        counts = {"bugs": len(members), "bugs_found": sum(proven), "bugs_shared": alike}
+        found.append({"engine": about[0], "direction": about[1], **counts})
+    return found
+
+
+def _is_disputed(row: Mapping[str, Any]) -> bool:
+    return row["found"] + row["unproven"] + row["not_drawn"] > 0
+
+
 @click.command()
 @click.option("--sample", default=100, show_default=True, help="Patterns of MaskBench, 0 for none.")
 @click.option("--limit", type=int, help="At most so many cases.")
@@ -289,7 +315,7 @@ def main(
     vocabulary = open_vocabulary()
     rows = measured(kept, run, [engines], vocabulary)
     found = summary([row for row in rows if row["direction"] != "untrue"])
-    for name, some in (("recall", found), ("patterns", rows)):
+    for name, some in (("recall", found), ("bugs", bugs(rows)), ("patterns", rows)):
         if some:
             text = as_csv(Table.of(name, list(some[0]), some))
             write_whole((write or out) / f"{name}.csv", text)

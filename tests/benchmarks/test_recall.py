@@ -6,7 +6,7 @@ import random
 import pytest
 
 from benchmarks.json_strings import JsonStrings
-from benchmarks.recall import searched, summary
+from benchmarks.recall import bugs, searched, summary
 from harness.regex_constraint.automata import PatternAutomaton
 from harness.regex_constraint.dialects import read
 from harness.regex_constraint.opinions import say
@@ -75,3 +75,16 @@ def test_shares_of_bits_and_of_pairs():
     row = summary(rows)[0]
     assert (row["wrong_bits"], row["found"], row["bits_found"]) == (24, 6, 0.25)
     assert (row["pairs"], row["pairs_found"], row["pairs_shared"]) == (3, 1, 1)
+
+
+def test_pairs_with_the_same_features_are_one_bug():
+    about = {"engine": "e", "direction": "false_acceptance", "kind": "value", "unproven": 0}
+    drawn = {**about, "not_drawn": 1, "found": 0, "shared": 0, "proven": False}
+    rows = [
+        {**drawn, "pattern": "."},
+        {**drawn, "pattern": "a.b", "found": 1, "proven": True},
+        {**drawn, "pattern": "[^a]"},
+        {**drawn, "pattern": r"\d", "not_drawn": 0, "shared": 4},
+    ]
+    (row,) = bugs(rows)
+    assert (row["bugs"], row["bugs_found"], row["bugs_shared"]) == (3, 1, 1)
