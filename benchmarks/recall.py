@@ -288,7 +288,7 @@ def bugs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _is_disputed(row: Mapping[str, Any]) -> bool:
-    return row["found"] + row["unproven"] + row["not_drawn"] > 0
+    return any(row[fate] for fate in ("found", "unproven", "not_drawn"))
 
 
 @click.command()
