@@ -18,6 +18,7 @@ from typing import Any, Final
 from harness.comparison.text_facts import is_plain
 from harness.inputs.cases import Case
 from harness.jsontext import strict_json
+from harness.schemas.rewritings import with_names
 from harness.schemas.values import Values
 from harness.schemas.variants import distinct, in_turn
 from harness.schemas.violations import traits, violations
@@ -93,20 +94,36 @@ def make_as_original(judge: Judge, case: Case, schema: Any, given: Sequence[byte
     """
     if case.original is None:
         return make(judge, schema, given, {})
-    if isinstance(judge.open(case.original), Unjudgeable):
+    names = dict(case.original.names)
+    old = {new: name for name, new in names.items()}
+    if isinstance(judge.open(case.original.schema), Unjudgeable):
         judge.open(case.schema)
         return Made()
-    original = strict_json.parse(case.original.encode(), lone_surrogates=True)
-    made = make(judge, original, given, {})
-    before = (*made.valid, *made.invalid)
+    made = make(
+        judge,
+        strict_json.parse(case.original.schema.encode(), lone_surrogates=True),
+        [_renamed(text, old) for text in given],
+        {},
+    )
     judge.open(case.schema)
+
+    def ruled(before: Sequence[Ruled]) -> tuple[Ruled, ...]:
+        texts = [_renamed(one.text, names) for one in before]
+        return tuple(map(Ruled, texts, judge.judge(texts)))
+
     with judge.apart():
-        rulings = judge.judge([one.text for one in before])
-    if any(one.ruling.verdict != new.verdict for one, new in zip(before, rulings, strict=True)):
-        return Made()
-    texts = [Ruled(one.text, new) for one, new in zip(before, rulings, strict=True)]
-    count = len(made.valid)
-    return Made(tuple(texts[:count]), tuple(texts[count:]), made.attempted)
+        valid, invalid = ruled(made.valid), ruled(made.invalid)
+    same = [one.ruling.verdict for one in (*valid, *invalid)] == [
+        one.ruling.verdict for one in (*made.valid, *made.invalid)
+    ]
+    return Made(valid, invalid, made.attempted) if same else Made()
+
+
+def _renamed(text: bytes, names: Mapping[str, str]) -> bytes:
+    if not names:
+        return text
+    value = with_names(json.loads(text), names)
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:

@@ -8,17 +8,17 @@ from contextlib import suppress
 from dataclasses import replace
 
 from harness.inputs.case_selection import Selected
-from harness.inputs.cases import EQUAL, MARK, Case, CaseSource
+from harness.inputs.cases import EQUAL, MARK, Case, CaseSource, Instance, Original
 from harness.jsontext import strict_json
-from harness.schemas.rewritings import rewritten
+from harness.schemas.rewritings import Written, rewritten, with_names
 from harness.validators.drafts import draft_of
 
 
 class RewrittenCases(CaseSource):
     """Each of some cases, and at most so many rewritings of it right after it.
 
-    They have its instances. The cases are read once to know which rewritings there are, and again
-    when they are wanted: none are kept.
+    They have its instances; where members are renamed, these too. The cases are read once to know
+    which rewritings there are, and again when they are wanted: none are kept.
     """
 
     def __init__(self, selected: Selected, most: int, seed: int) -> None:
@@ -42,9 +42,10 @@ class RewrittenCases(CaseSource):
             schema = strict_json.parse(case.schema.encode("utf-8", "surrogatepass"))
             draft = draft_of(schema)
             made = rewritten(schema, draft.name, self._seed, self._most) if draft else {}
+            careful = any(one.verbatim for one in (*case.valid, *case.invalid))
             for name, one in made.items():
-                id_, text = f"{case.id}{MARK}{name}", json.dumps(one, ensure_ascii=False)
-                yield replace(case, id=id_, schema=text, family=EQUAL, original=case.schema)
+                if not (one.names and careful):  # a key twice, say, cannot be renamed
+                    yield _rewritten(case, name, one)
 
 
 def with_rewritings(selected: Selected, most: int, seed: int) -> Selected:
@@ -53,3 +54,21 @@ def with_rewritings(selected: Selected, most: int, seed: int) -> Selected:
         return selected
     source = RewrittenCases(selected, most, seed)
     return Selected(source, tuple(source.index))
+
+
+def _rewritten(case: Case, name: str, one: Written) -> Case:
+    def renamed(instances: tuple[Instance, ...]) -> tuple[Instance, ...]:
+        if not one.names:
+            return instances
+        values = (json.loads(instance.text) for instance in instances)
+        return tuple(Instance.of(with_names(value, one.names)) for value in values)
+
+    return replace(
+        case,
+        id=f"{case.id}{MARK}{name}",
+        family=EQUAL,
+        schema=json.dumps(one.schema, ensure_ascii=False),
+        valid=renamed(case.valid),
+        invalid=renamed(case.invalid),
+        original=Original(case.schema, tuple(one.names.items())),
+    )

@@ -53,6 +53,17 @@ MARK: Final = "~"
 
 
 @dataclass(frozen=True)
+class Original:
+    """What a case is a rewriting of: its schema, and the new `names` of members by the old ones.
+
+    Values are made of this schema, so that both cases are asked about the same ones.
+    """
+
+    schema: str
+    names: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Case:
     """A schema, as its author wrote it, and instances; `source` says where it stands.
 
@@ -66,7 +77,7 @@ class Case:
     invalid: tuple[Instance, ...]
     source: str
     about: str = ""
-    original: str | None = None
+    original: Original | None = None
 
 
 class CaseSource(ABC):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from harness.jsontext.pointers import escape, objects_in, part_at, replaced, without
@@ -43,6 +43,14 @@ class Place:
     def has_reference(self) -> bool:
         """Whether it refers to another one; up to draft 7 what stands beside that is ignored."""
         return "$ref" in self.schema
+
+
+@dataclass(frozen=True)
+class Written:
+    """A schema that was rewritten; of members that were renamed the names, by what they were."""
+
+    schema: Any
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 class SchemaAnatomy:
@@ -134,7 +142,7 @@ def _inlined(place: Place, of: SchemaAnatomy) -> Changed:
     return found if closed else None
 
 
-def _defined(of: SchemaAnatomy) -> Iterator[Any]:
+def _defined(of: SchemaAnatomy) -> Iterator[Written]:
     """A subschema among the definitions, and a reference to it."""
     name = of.definitions
     if not isinstance(of.root.get(name, {}), dict) or "moved" in of.root.get(name, {}):
@@ -142,7 +150,7 @@ def _defined(of: SchemaAnatomy) -> Iterator[Any]:
     for place in of.places:
         if place.path and not place.has_reference and of.may_move(place) and name not in place.path:
             root = replaced(of.root, place.path, {"$ref": f"#/{name}/moved"})
-            yield {**root, name: {**root.get(name, {}), "moved": place.schema}}
+            yield Written({**root, name: {**root.get(name, {}), "moved": place.schema}})
 
 
 _BOUNDS: Final = (
@@ -199,7 +207,7 @@ def _annotated(schema: dict[str, Any], _: SchemaAnatomy) -> Changed:
     return {"title": "A title", "description": "What it is.", "examples": [], **schema}
 
 
-def _unannotated(of: SchemaAnatomy) -> Iterator[Any]:
+def _unannotated(of: SchemaAnatomy) -> Iterator[Written]:
     """Titles, descriptions, defaults and examples left out everywhere."""
     root = of.root
     for place in sorted(of.places, key=lambda place: -len(place.path)):
@@ -212,7 +220,7 @@ def _unannotated(of: SchemaAnatomy) -> Iterator[Any]:
             here = part_at(root, place.path)
             root = replaced(root, place.path, without(here, *_ANNOTATIONS))
     if root != of.root:
-        yield root
+        yield Written(root)
 
 
 def _reordered(schema: dict[str, Any], _: SchemaAnatomy) -> Changed:
@@ -284,6 +292,50 @@ def _implied_left_out(schema: dict[str, Any], of: SchemaAnatomy) -> Changed:
     return without(schema, *idle) if idle else None
 
 
+_OF_NAMES: Final = frozenset(
+    (
+        *("patternProperties", "propertyNames", "dependencies", "dependentRequired"),
+        *("dependentSchemas", "default", "examples"),
+    )
+)
+
+
+def _renamed(of: SchemaAnatomy) -> Iterator[Written]:
+    """Other names of all declared members, in the schema and in its values."""
+    words = json.dumps(of.root)
+    declared = [name for place in of.places for name in mapping(place.schema, "properties")]
+    clean = all(
+        not _OF_NAMES & place.schema.keys()
+        and not any(isinstance(one, dict | list) for one in _constants(place.schema))
+        for place in of.places
+    )
+    through = any("/properties/" in one for one in of.references)
+    if not declared or not clean or through or '"name_' in words or not of.is_movable:
+        return
+    names = {name: f"name_{at}" for at, name in enumerate(dict.fromkeys(declared))}
+    root: Any = of.root
+    for place in sorted(of.places, key=lambda place: -len(place.path)):
+        here = part_at(root, place.path)
+        changed = dict(here)
+        if members := mapping(here, "properties"):
+            changed["properties"] = {names[name]: part for name, part in members.items()}
+        if required := listed(here.get("required")):
+            changed["required"] = [names.get(str(name), name) for name in required]
+        root = replaced(root, place.path, changed)
+    yield Written(root, names)
+
+
+def _constants(schema: dict[str, Any]) -> list[Any]:
+    return [*([schema["const"]] if "const" in schema else ()), *listed(schema.get("enum"))]
+
+
+def with_names(value: Any, names: Mapping[str, str]) -> Any:
+    """A value whose members have other names."""
+    if isinstance(value, dict):
+        return {names.get(name, name): with_names(one, names) for name, one in value.items()}
+    return [with_names(one, names) for one in value] if isinstance(value, list) else value
+
+
 REWRITINGS: Final[Mapping[str, Rewriting]] = {
     "const-as-enum": _of_keywords(_const_as_enum),
     "enum-as-const": _of_keywords(_enum_as_const),
@@ -306,14 +358,15 @@ REWRITINGS: Final[Mapping[str, Rewriting]] = {
 }
 """What changes one subschema alone."""
 
-WHOLE: Final[Mapping[str, Callable[[SchemaAnatomy], Iterator[Any]]]] = {
+WHOLE: Final[Mapping[str, Callable[[SchemaAnatomy], Iterator[Written]]]] = {
     "subschema-defined": _defined,
     "unannotated": _unannotated,
+    "renamed-members": _renamed,
 }
 """What changes the schema in more than one place."""
 
 
-def forms(name: str, of: SchemaAnatomy) -> Iterator[Any]:
+def forms(name: str, of: SchemaAnatomy) -> Iterator[Written]:
     """Every schema that a rewriting makes, in one place after another."""
     if name in WHOLE:
         yield from WHOLE[name](of)
@@ -321,7 +374,7 @@ def forms(name: str, of: SchemaAnatomy) -> Iterator[Any]:
     for place in of.places:
         changed = REWRITINGS[name](place, of)
         if changed is not None:
-            yield of.replaced(place, changed)
+            yield Written(of.replaced(place, changed))
 
 
 def everywhere(rewriting: Rewriting, schema: Any, draft: str) -> Any:
@@ -337,7 +390,7 @@ def everywhere(rewriting: Rewriting, schema: Any, draft: str) -> Any:
     return None if subject.root is schema else subject.root
 
 
-def rewritten(schema: Any, draft: str, seed: int, most: int) -> dict[str, Any]:
+def rewritten(schema: Any, draft: str, seed: int, most: int) -> dict[str, Written]:
     """At most so many rewritings of a schema, by name; these and their places are drawn by a seed.
 
     Args:
@@ -352,7 +405,7 @@ def rewritten(schema: Any, draft: str, seed: int, most: int) -> dict[str, Any]:
     def drawn(name: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{seed}\0{name}\0{text}".encode()).digest()[:8])
 
-    found: dict[str, Any] = {}
+    found: dict[str, Written] = {}
     for name in sorted((*REWRITINGS, *WHOLE), key=drawn):
         if len(found) == most:
             break

@@ -17,6 +17,7 @@ from tests.inprocess import case, make_run
 from tests.miniatures import Enumerator
 
 LIST = {"type": "array", "items": {"const": "ab"}, "maxItems": 2}
+MEMBERS = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
 
 
 def beside(*cases, most=30, seed=0):
@@ -36,6 +37,17 @@ def test_rewritings_stand_right_after_their_case_in_a_family_of_their_own():
 
 def test_without_rewritings_cases_are_left_as_they_are():
     assert "~" not in "".join(beside(case(LIST), most=0).ids)
+
+
+def test_where_members_are_renamed_values_are_too():
+    (one,) = beside(case(MEMBERS, {"a": "b"}, invalid=[{}], name="x")).source.read(
+        ["x~renamed-members"]
+    )
+    assert (one.valid, one.invalid) == ((Instance(b'{"name_0": "b"}'),), (Instance(b"{}"),))
+    twice = replace(
+        case(MEMBERS, name="x"), invalid=(Instance(b'{"a": "", "a": 1}', verbatim=True),)
+    )
+    assert "x~renamed-members" not in beside(twice).ids
 
 
 class Planted(Enumerator):

@@ -12,6 +12,7 @@ from harness.schemas.rewritings import (
     everywhere,
     forms,
     rewritten,
+    with_names,
 )
 from harness.schemas.values import Values
 from harness.schemas.violations import violations
@@ -64,14 +65,15 @@ def test_values_are_valid_under_all_forms_or_none(schema):
     ]
     values += [bad for value in values[:2] for bad in violations(maker, schema, value)[:4]]
 
-    def verdicts(form):
+    def verdicts(form, names=()):
         validators = Validators(json.dumps(form))
-        return [validators.judge(json.dumps(value).encode()).verdict for value in values]
+        texts = (json.dumps(with_names(value, dict(names))).encode() for value in values)
+        return [validators.judge(text).verdict for text in texts]
 
     expected = verdicts(schema)
     found = every_form(schema)
     assert found
-    assert {name for name, one in found if verdicts(one) != expected} == set()
+    assert {name for name, one in found if verdicts(one.schema, one.names) != expected} == set()
 
 
 def test_every_rewriting_is_made_of_some_schema():
@@ -96,13 +98,15 @@ def test_every_rewriting_is_made_of_some_schema():
         ("split-members", {"properties": A_B, "$ref": "#/$defs/x", "$defs": {"x": {}}}),
         ("any-items", {"type": "array", "unevaluatedItems": False}),
         ("implied-left-out", {"type": "string", "enum": ["a", 1]}),
+        ("renamed-members", {"properties": A_B, "patternProperties": {"^a": {}}}),
+        ("renamed-members", {"properties": A_B, "const": {"a": "x"}}),
         ("lengths-as-pattern", {"maxLength": 100000}),
         ("subschema-defined", {"type": "string"}),
     ],
 )
 def test_where_its_condition_does_not_hold_a_schema_is_not_rewritten_itself(name, schema):
     made = forms(name, SchemaAnatomy(schema, draft_of(schema).name))
-    assert all(one.keys() == schema.keys() for one in made)  # parts of it may be
+    assert all(one.schema.keys() == schema.keys() for one in made)  # parts of it may be
 
 
 def test_what_is_drawn_depends_on_the_seed_alone():
@@ -111,6 +115,18 @@ def test_what_is_drawn_depends_on_the_seed_alone():
     assert drawn[0] == drawn[1] != drawn[2]
     assert len(drawn[0]) == 4
     assert rewritten(True, "2020-12", 1, 4) == {}
+
+
+def test_members_are_renamed_in_schema_and_values():
+    schema = {"properties": {"a": {"properties": {"b": {}}}}, "required": ["a", "z"]}
+    (one,) = forms("renamed-members", SchemaAnatomy(schema, "2020-12"))
+    assert one.schema == {
+        "properties": {"name_0": {"properties": {"name_1": {}}}},
+        "required": ["name_0", "z"],
+    }
+    assert with_names([{"a": {"b": "a"}, "z": 1}], one.names) == [
+        {"name_0": {"name_1": "a"}, "z": 1}
+    ]
 
 
 def test_a_rewriting_can_be_made_in_every_place_at_once():
