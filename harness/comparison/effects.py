@@ -20,17 +20,13 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from harness.comparison.member_orders import member_orders
 from harness.engines.requests import Follow
 from harness.inputs.vocabulary import Vocabulary
-from harness.jsontext.pointers import objects_in
 from harness.jsontext.spans import Entry, Part, ValueSpan, root_of
 from harness.jsontext.usual_spellings import (
     MOST,
-    Order,
     Way,
-    as_given,
-    ordered_as,
-    orders_of,
     usual_spellings,
     value_key,
 )
@@ -186,7 +182,7 @@ class CaseEffects:
             valid: Valid texts of the case: an engine that takes none of them has no way out of a
                 dead end to be blamed for.
         """
-        self._ask, self._orders = ask, _orders(self._schema, samples)
+        self._ask, self._orders = ask, member_orders(self._schema, samples)
         asked = [one for one in self._pending if one.text]
         effects = self._effects([one for one in asked if one in self._first])
         effects |= self._effects([one for one in asked if one not in effects])
@@ -524,45 +520,3 @@ def _without(text: bytes, path: _Path, written: int) -> Iterator[bytes]:
     for other in _OTHERS:
         if other != entry.value.raw:
             yield text[: entry.value.start] + other + text[entry.value.end :]
-
-
-def _orders(schema: Any, samples: Iterable[tuple[int, bytes]]) -> Callable[[int], Sequence[Order]]:
-    """The orders in which to write members for an engine: as given, declared, as it writes them."""
-    written: dict[int, dict[str, list[str]]] = {}
-    for engine, text in samples:
-        for path, names in orders_of(text).items():
-            known, at = written.setdefault(engine, {}).setdefault(path, []), 0
-            for name in names:  # one that was not seen before stands after the one before it
-                if name not in known:
-                    known.insert(at, name)
-                at = known.index(name) + 1
-    every: list[Order] = [as_given]
-    every += [_as_declared(list(objects_in(schema)), required_first=one) for one in (False, True)]
-
-    own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
-    return lambda engine: own.get(engine, every)
-
-
-def _as_declared(objects: Sequence[dict[str, Any]], *, required_first: bool) -> Order:
-    """Members in the order of the subschema that declares most of them, then of all others.
-
-    After those that one declares come those that one requires, and then any others.
-    """
-    declared = [one for one in objects if isinstance(one.get("properties"), dict)]
-    required = [one for one in objects if isinstance(one.get("required"), list)]
-    others = [name for one in declared for name in one["properties"]]
-    others += [name for one in required for name in one["required"] if isinstance(name, str)]
-
-    @lru_cache
-    def order(_path: str, names: Sequence[str]) -> Sequence[str]:
-        best = max(declared, key=lambda one: len(one["properties"].keys() & names), default={})
-        ranked = dict.fromkeys([*best.get("properties", ()), *others])
-        places = {name: at for at, name in enumerate(ranked)}
-        wanted = best.get("required")
-        first = wanted if required_first and isinstance(wanted, list) else ()
-        return sorted(
-            names,
-            key=lambda name: (required_first and name not in first, places.get(name, len(places))),
-        )
-
-    return order

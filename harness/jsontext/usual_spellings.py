@@ -24,7 +24,11 @@ from typing import Any, Final
 
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Layout, Spelled, after, load
+from harness.jsontext.pointers import escape
 from harness.jsontext.remaining import rest_of
+
+ITEM: Final = "*"
+"""What stands for any item in the path of an object, which is a pointer but for that."""
 
 Order = Callable[[str, Sequence[str]], Sequence[str]]
 """The names of an object's members, in the order in which to write them, by the object's path."""
@@ -75,10 +79,10 @@ def orders_of(text: bytes) -> dict[str, list[str]]:
         if isinstance(value, dict):
             found.setdefault(path, list(value))
             for name, below in value.items():
-                look(below, f"{path}/{name}")
+                look(below, f"{path}/{escape(name)}")
         elif isinstance(value, list):
             for below in value:
-                look(below, f"{path}/*")
+                look(below, f"{path}/{ITEM}")
 
     with contextlib.suppress(ValueError, RecursionError):
         look(json.loads(text), "")
@@ -207,11 +211,11 @@ def _ordered(value: Any, order: Order, path: str) -> Any:
     """The value with its members in an order; itself where they are."""
     if isinstance(value, dict):
         names = order(path, tuple(value))
-        members = {one: _ordered(value[one], order, f"{path}/{one}") for one in names}
+        members = {one: _ordered(value[one], order, f"{path}/{escape(one)}") for one in names}
         same = all(map(is_, members, value)) and all(map(is_, members.values(), value.values()))
         return value if same else members
     if isinstance(value, list):
-        items = [_ordered(one, order, f"{path}/*") for one in value]
+        items = [_ordered(one, order, f"{path}/{ITEM}") for one in value]
         return value if all(map(is_, items, value)) else items
     return value
 

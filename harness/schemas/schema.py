@@ -39,7 +39,7 @@ SINGLE: Final = frozenset(
         *("not", "if", "then", "else", "contentSchema"),
     )
 )
-_IN_PLACE: Final = frozenset(("allOf", "anyOf", "oneOf", "if", "then", "else", "$ref"))
+IN_PLACE: Final = frozenset(("allOf", "anyOf", "oneOf", "if", "then", "else", "$ref"))
 _SIBLINGS: Final = ("allOf", "anyOf", "oneOf", "if", "dependentSchemas", *REFERENCES)
 """Beside these, what they evaluate is not looked at, and ``unevaluated…`` is passed over."""
 _NAMES: Final = (("$id", ""), ("id", ""), ("$anchor", "#"), ("$dynamicAnchor", "#"))
@@ -321,7 +321,7 @@ class Schema:
                 continue
             for pointer, keyword in self._edges(place):
                 there = references + (keyword == "$ref")
-                if keyword in _IN_PLACE and there < level.get(pointer, there + 1):
+                if keyword in IN_PLACE and there < level.get(pointer, there + 1):
                     level[pointer] = there
                     pending.append((pointer, there))
         return level

@@ -1,0 +1,122 @@
+"""The orders in which an engine may write the members of an object: as given, declared, its own.
+
+What is declared is looked for at the place of the object: two subschemas may declare the same names
+in different orders, and then each of these is an order to try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from harness.jsontext.pointers import objects_in, steps
+from harness.jsontext.usual_spellings import ITEM, Order, as_given, ordered_as, orders_of
+from harness.schemas.schema import IN_PLACE, REFERENCES, Schema, applied_below, subschemas
+
+_RANKS: Final = 3
+"""Orders that are tried of subschemas that declare equally many names of an object."""
+_MOST_PARTS: Final = 256
+"""Subschemas that are looked at in one place, at most."""
+
+
+def member_orders(
+    schema: Any, samples: Iterable[tuple[int, bytes]]
+) -> Callable[[int], Sequence[Order]]:
+    """The orders of members to try, by engine, likeliest first.
+
+    Args:
+        schema: As parsed.
+        samples: Texts that engines wrote themselves, by engine: they show its own order.
+    """
+    written: dict[int, dict[str, list[str]]] = {}
+    for engine, text in samples:
+        for path, names in orders_of(text).items():
+            known, at = written.setdefault(engine, {}).setdefault(path, []), 0
+            for name in names:  # one that was not seen before stands after the one before it
+                if name not in known:
+                    known.insert(at, name)
+                at = known.index(name) + 1
+    declared = _Declared(schema)
+    every: list[Order] = [as_given, declared.order(0), declared.order(0, required_first=True)]
+    own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
+    further = [declared.order(rank) for rank in range(1, _RANKS)]
+    return lambda engine: [*own.get(engine, every), *further]
+
+
+class _Declared:
+    """The subschemas of a schema that declare members, by the place of the object."""
+
+    def __init__(self, root: Any) -> None:
+        self._schema = Schema(root)
+        objects = list(objects_in(root))
+        self._everywhere = [one for one in objects if isinstance(one.get("properties"), dict)]
+        self._others = [name for one in self._everywhere for name in one["properties"]]
+        required = [one["required"] for one in objects if isinstance(one.get("required"), list)]
+        self._others += [name for some in required for name in some if isinstance(name, str)]
+        self._known = {"": self._in_place([root])}
+
+    def order(self, rank: int, *, required_first: bool = False) -> Order:
+        """Members in the order of the subschema that declares most of them, then of all others.
+
+        Of subschemas that declare equally many it is the one of that `rank`; those that can apply
+        at the object's place go before any others. After the members that one declares come those
+        that one requires, and then the rest.
+        """
+
+        @lru_cache
+        def order(path: str, names: Sequence[str]) -> Sequence[str]:
+            best = self._best(path, names, rank)
+            ranked = dict.fromkeys([*best.get("properties", ()), *self._others])
+            places = {name: at for at, name in enumerate(ranked)}
+            wanted = best.get("required")
+            first = wanted if required_first and isinstance(wanted, list) else ()
+            return sorted(
+                names,
+                key=lambda name: (
+                    required_first and name not in first,
+                    places.get(name, len(places)),
+                ),
+            )
+
+        return order
+
+    def _best(self, path: str, names: Sequence[str], rank: int) -> dict[str, Any]:
+        """The subschema of that rank among those that declare most of some names."""
+
+        def declares(one: dict[str, Any]) -> tuple[str, ...]:
+            return tuple(name for name in one["properties"] if name in names)
+
+        for some in (self._at(path), self._everywhere):
+            tied: dict[tuple[str, ...], dict[str, Any]] = {}
+            most = max((len(declares(one)) for one in some), default=0)
+            for one in some if most else ():
+                if len(found := declares(one)) == most:
+                    tied.setdefault(found, one)
+            if tied:
+                return list(tied.values())[rank % len(tied)]
+        return {}
+
+    def _at(self, path: str) -> list[dict[str, Any]]:
+        """The subschemas with declared members that can apply at a path, whatever the value is."""
+        return [one for one in self._reached(path) if isinstance(one.get("properties"), dict)]
+
+    def _reached(self, path: str) -> list[dict[str, Any]]:
+        if path not in self._known:
+            above, _, name = path.rpartition("/")
+            key = 0 if name == ITEM else steps(f"/{name}")[0]
+            applied = (applied_below(part, key) for part in self._reached(above))
+            self._known[path] = self._in_place([one.schema for some in applied for one in some])
+        return self._known[path]
+
+    def _in_place(self, some: Sequence[Any]) -> list[dict[str, Any]]:
+        """Some subschemas and all that they apply in the same place."""
+        found: dict[int, dict[str, Any]] = {}
+        todo = list(some)
+        while todo and len(found) < _MOST_PARTS:
+            part = todo.pop(0)
+            if isinstance(part, dict) and id(part) not in found:
+                found[id(part)] = part
+                todo += [one.schema for one in subschemas(part) if one.keyword in IN_PLACE]
+                todo += [self._schema.resolve(part[one], part) for one in REFERENCES if one in part]
+        return list(found.values())

@@ -1,0 +1,49 @@
+"""In which orders the members of an object are tried, by what its schema declares at its place."""
+
+import json
+
+from harness.comparison.member_orders import member_orders
+from harness.jsontext.usual_spellings import usual_spellings
+
+AB = {"properties": {"a": {}, "b": {}}}
+BA = {"properties": {"b": {}, "a": {}}}
+
+
+def written(schema: object, value: object, samples: list[tuple[int, bytes]] | None = None):
+    orders = member_orders(schema, samples or [])(0)
+    return {one.decode() for one in usual_spellings(json.dumps(value).encode(), 0, orders)}
+
+
+def test_an_object_is_written_as_its_place_declares_it():
+    schema = {
+        "properties": {"one": AB, "two": {"items": {"$ref": "#/$defs/ba"}}},
+        "$defs": {"ba": BA},
+    }
+    value = {"two": [{"a": 1, "b": 2}], "one": {"b": 1, "a": 2}}
+    assert '{"one": {"a": 2, "b": 1}, "two": [{"b": 2, "a": 1}]}' in written(schema, value)
+
+
+def test_a_name_with_a_slash_leads_to_its_place():
+    schema = {"properties": {"one": AB, "x/y": BA}}
+    assert '{"x/y": {"b": 2, "a": 1}}' in written(schema, {"x/y": {"a": 1, "b": 2}})
+
+
+def test_where_two_branches_declare_the_same_names_each_order_is_tried():
+    found = written({"anyOf": [AB, BA]}, {"b": 1, "a": 2})
+    assert {'{"a": 2, "b": 1}', '{"b": 1, "a": 2}'} <= found
+    assert found == written({"anyOf": [BA, AB]}, {"b": 1, "a": 2})
+
+
+def test_what_no_place_declares_is_written_as_it_is_declared_elsewhere():
+    schema = {"$defs": {"ba": BA}, "not": {"required": ["c"]}}
+    assert '{"b": 2, "a": 1}' in written(schema, {"a": 1, "b": 2})
+
+
+def test_a_schema_that_refers_to_itself_has_an_end():
+    schema = {"$ref": "#", "properties": {"b": {"$ref": "#"}, "a": {}}}
+    value = {"a": 1, "b": {"a": 1, "b": {}}}
+    assert '{"b": {"b": {}, "a": 1}, "a": 1}' in written(schema, value)
+
+
+def test_members_are_tried_as_the_engine_itself_writes_them():
+    assert '{"z": 2, "y": 1}' in written({}, {"y": 1, "z": 2}, [(0, b'{"z": 1, "y": 2}')])
