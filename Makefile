@@ -43,7 +43,7 @@ FORCE:
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install bench bench-full bench-all impact sweep report results benchmark test test-fast check data vocabulary clean
+.PHONY: help install bench bench-full bench-all impact sweep report results site benchmark test test-fast check data vocabulary clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/:.*  ## /\t/' | expand -t 14
@@ -89,6 +89,10 @@ $(VENV)/.benchmark: $(VENV)/.bench
 	$(INSTALL) benchmark
 	@touch $@
 
+$(VENV)/.site: $(VENV)/.bench
+	$(INSTALL) site
+	@touch $@
+
 install: $(VENV)/.bench  ## make .venv with the engines in it (ENGINES=llguidance: with no other)
 
 bench: $(VENV)/.bench  ## compare the engines on 52 embedded cases, in a minute and a half (BENCH="options")
@@ -130,6 +134,9 @@ results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and 
 	$(BIN)/maskcourt report runs/$(RESULT) --format svg --out results/$(RESULT)
 	$(BIN)/maskcourt report runs/$(RESULT) --format markdown --out results/$(RESULT)
 endif
+
+site: $(VENV)/.site  ## build static pages of results/ and docs/ below build/site/html
+	$(BIN)/python -m benchmarks.site
 
 benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")
 	$(BIN)/python -m benchmarks $(BENCHMARK)

@@ -1,0 +1,184 @@
+"""The site: answers first, a page for each engine and bug, links that lead somewhere, no network."""
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+from benchmarks.site.__main__ import build
+from benchmarks.site.published import Published
+from tests.command import ROOT
+
+BUG = {
+    "id": "32900f4b", "engine": "llguidance", "version": "1.9.1", "kind": "false_acceptance",
+    "class": "bug", "title": "`format`: \"date\": a text that is none is allowed", "at": 11,
+    "schema": {"type": "string", "format": "date"}, "text": '"0001-02-29"',
+    "others": {"xgrammar": "bug"}, "effect": "format_only",
+}  # fmt: skip
+COMPARED = """## llguidance 1.6.1 → 1.9.1
+
+### Still there: 1
+
+- `b9946ef9` `E` is refused in a number under `minimum` (2 of 248 schemas)
+  - schema `{"type":"number","minimum":0}`
+  - text `0»E«0`
+
+### Fixed: 1
+
+- `00000000` what nobody can make again is refused (1 of 248 schemas)
+  - schema `{"type":"null"}`
+  - text `nul»l«`
+"""
+FINDINGS = """engine,version,tool,backend,finding,keyword,text,why
+llguidance,1.9.1,a/b,,refuses,,,Unknown format: json
+xgrammar,0.2.8,a/b,,"loses, leaks",pattern,"{""a|b"": 1}",
+xgrammar,0.2.8,a/c,,(loses),type,[1e5],
+"""
+CELLS = """keyword,place,engine,version,outcome,let_through,forbidden
+enum,root,xgrammar,0.2.8,too_lax,"{""a"": 2}",
+enum,item,xgrammar,0.2.8,enforced,,
+"""
+SPELLINGS = {
+    "engines": {
+        "xgrammar": {
+            "version": "0.2.8",
+            "rows": [
+                {"id": "whitespace/before-text-tab", "text": "\t[1]", "allowed": False},
+                {"id": "whitespace/none", "text": "[1]", "allowed": True},
+            ],
+        }
+    }
+}
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*deprecated")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A small project with something of each result, and a page of documentation."""
+    root = tmp_path_factory.mktemp("project")
+    manifest = {"servers": [{"schemas": {"a/b": "", "a/c": "", "a/d": ""}}]}
+    files = {
+        "README.md": "# maskcourt\n\n[How](docs/how.md), [code](harness/cli).\n",
+        "docs/how.md": "# How\n\nSee [results](../results/README.md).\n",
+        "docs/check.md": "# Check\n",
+        "docs/conformance.md": "# Conformance\n",
+        "docs/spellings.md": "# Spellings\n",
+        "results/README.md": "# Results\n\n[Tools](tools/README.md)\n",
+        "results/tools/README.md": "# Tools\n\n[findings](findings.csv)\n",
+        "results/tools/findings.csv": FINDINGS,
+        "results/tools/manifest.json": json.dumps(manifest),
+        "results/spellings/README.md": "# Spellings of engines\n",
+        "results/spellings/profile.json": json.dumps(SPELLINGS),
+        "results/conformance/cells.csv": CELLS,
+        "results/shared-errors/README.md": "# Shared\n",
+        "results/shared-errors/bugs.json": json.dumps([BUG]),
+        "results/versions/llguidance.md": COMPARED,
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def site(root, tmp_path_factory):
+    out = tmp_path_factory.mktemp("site")
+    assert build(root, out) == 0
+    return out / "html"
+
+
+class Addresses(HTMLParser):
+    """The links and the resources of a page, and what in it has a name."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.resources, self.names = [], [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.names |= {found.get("id"), found.get("name")}
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        elif tag in ("script", "img", "link", "iframe"):
+            self.resources += filter(None, [found.get("src"), found.get("href")])
+
+
+def test_links_lead_somewhere_and_nothing_is_fetched(site):
+    pages = {path: Addresses(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    assert len(pages) > 10
+    for path, page in pages.items():
+        for address in [*page.links, *page.resources]:
+            inner, _, name = address.partition("#")
+            if re.match("[a-z]+:", inner):
+                assert address in page.links, f"{path} fetches {address}"
+                continue
+            target = path.parent / unquote(inner.partition("?")[0]) if inner else path
+            assert target.is_file(), f"{path.name}: {address}"
+            assert not name or name in (*pages[target.resolve()].names, "")
+
+
+def test_the_answer_comes_first(site):
+    text = (site / "index.html").read_text("utf-8")
+    table = text[text.index("<table") : text.index("</table>")]
+    rows = [re.findall(r"<t[dh].*?</t[dh]>", row, re.DOTALL) for row in table.split("</tr>")]
+    cells = [[re.sub(r"<[^>]+>", "", one).strip() for one in row] for row in rows]
+    assert cells[1:3] == [
+        ["llguidance 1.9.1", "1", "", "", ""],
+        ["xgrammar 0.2.8", "", "1", "", "1"],
+    ]
+
+
+def test_an_engine_has_its_findings_keywords_spellings_and_bugs(site):
+    text = (site / "engines" / "xgrammar.html").read_text("utf-8")
+    for told in ("loses 1, leaks 1", "enum", "whitespace/before-text-tab", "32900f4b", "a|b"):
+        assert told in text
+
+
+def test_a_bug_has_its_smallest_case_and_a_script_that_runs(site, root, tmp_path):
+    text = (site / "bugs" / "32900f4b.html").read_text("utf-8")
+    assert "0001-02-29" in text
+    assert "ends with 1 while the bug is there" in text
+    bugs = {one.id: one for one in Published.read(root / "results").bugs}
+    assert "TEXT = b'\"0001-02-29\"'" in bugs["32900f4b"].script
+    compile(bugs["b9946ef9"].script, "b9946ef9.py", "exec")
+
+
+@pytest.mark.engines
+@pytest.mark.processes
+def test_its_script_shows_it(root, tmp_path):
+    (bug,) = (one for one in Published.read(root / "results").bugs if one.id == "b9946ef9")
+    (tmp_path / "bug.py").write_text(bug.script)
+    done = subprocess.run([sys.executable, tmp_path / "bug.py"], capture_output=True, check=False)
+    assert done.returncode == 1, done.stderr
+
+
+def test_a_bug_whose_case_cannot_be_made_again_has_no_script(site):
+    text = (site / "bugs" / "00000000.html").read_text("utf-8")
+    assert "not enough to make one" in text
+    assert "fixed in 1.9.1" in text
+
+
+def test_a_badge_is_what_an_endpoint_answers(site):
+    badges = {path.stem: json.loads(path.read_text("utf-8")) for path in site.glob("badges/*.json")}
+    assert badges["xgrammar"] == {
+        "schemaVersion": 1,
+        "label": "maskcourt xgrammar 0.2.8",
+        "message": "loses 1, leaks 1 of 3",
+        "color": "red",
+    }
+    assert badges["llguidance"]["message"] == "refuses 1 of 3"
+
+
+def test_the_workflow_publishes_what_make_builds():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/site.yml").read_text("utf-8"))
+    steps = workflow["jobs"]["build"]["steps"]
+    assert [one["run"] for one in steps if "run" in one] == ["make site ENGINES=llguidance"]
+    assert steps[-1]["with"]["path"] == "build/site/html"
