@@ -1,8 +1,9 @@
 """An adapter that cannot drive what is installed is found out at once, and told so in words."""
 
+from importlib.metadata import version
+
 import pytest
 
-from harness import __version__
 from harness.errors import UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol_checks.smoke import opened
@@ -65,7 +66,7 @@ def endless(self, token):
 def test_what_goes_wrong_is_told(monkeypatch, method, replacement, said):
     monkeypatch.setattr(HONEST, method, replacement, raising=False)
     assert fault(miniatures.Enumerator).startswith(
-        f"this adapter cannot drive maskcourt {__version__}: "
+        f"this adapter cannot drive maskcourt {version('maskcourt')}: "
     )
     assert said in fault(miniatures.Enumerator)
 
