@@ -3,7 +3,8 @@
 A value is what JSON Schema speaks of: 1 and 1.0 are one value, and members have no order. A program
 writes it compactly, as Python's `json.dumps` does, or indented by two spaces; its members as they
 came, as the schema declares them, or as an engine itself orders them; its characters raw or
-escaped; its numbers as they came, as the shortest decimal, as an integer, or without an exponent.
+escaped; its numbers as they came, as the shortest decimal, as an integer, without an exponent, or
+in the 17 digits of which every program reads the same double.
 Here a text that is written up to some byte is finished in each of these ways; from its first byte
 on, that is the whole value in each of them. Engines differ in which of these they take, so a value
 counts as lost only where none is taken.
@@ -43,7 +44,7 @@ _BLANK: Final = b" \t\n\r"
 
 
 _LAYOUTS: Final = (Layout(), Layout(b"", b""), Layout(b"", b" ", b"  "))
-_NUMBERS: Final = ("given", "shortest", "integer", "positional")
+_NUMBERS: Final = ("given", "shortest", "integer", "positional", "seventeen digits")
 _LONGEST: Final = 400
 """Digits of a number without an exponent: those of any double, as programs print integers."""
 _DIGIT: Final = re.compile(rb"[0-9]")
@@ -290,6 +291,8 @@ def _spelled_number(raw: str, how: str) -> str:
         short = json.dumps(float(number))
     except OverflowError:
         return raw
+    if how == "seventeen digits":  # of which a program reads the same double
+        return format(float(number), ".17g") if _decimal(short) == number else raw
     if how == "positional" or _decimal(short) != number:  # more digits than a double keeps
         return format(_shortest(number), "f") if abs(exponent) < _LONGEST else raw
     return short
