@@ -12,7 +12,15 @@ from typing import Any, Final
 
 from harness.jsontext.pointers import objects_in, steps
 from harness.jsontext.usual_spellings import ITEM, Order, as_given, ordered_as, orders_of
-from harness.schemas.schema import IN_PLACE, REFERENCES, Schema, applied_below, subschemas
+from harness.schemas.schema import (
+    IN_PLACE,
+    REFERENCES,
+    Schema,
+    applied_below,
+    mapping,
+    strings,
+    subschemas,
+)
 
 _RANKS: Final = 3
 """Orders that are tried of subschemas that declare equally many names of an object."""
@@ -49,11 +57,9 @@ class _Declared:
 
     def __init__(self, root: Any) -> None:
         self._schema = Schema(root)
-        objects = list(objects_in(root))
-        self._everywhere = [one for one in objects if isinstance(one.get("properties"), dict)]
-        self._others = [name for one in self._everywhere for name in one["properties"]]
-        required = [one["required"] for one in objects if isinstance(one.get("required"), list)]
-        self._others += [name for some in required for name in some if isinstance(name, str)]
+        self._everywhere = list(objects_in(root))
+        self._others = [name for one in self._everywhere for name in mapping(one, "properties")]
+        self._others += [name for one in self._everywhere for name in strings(one.get("required"))]
         self._known = {"": self._in_place([root])}
 
     def order(self, rank: int, *, required_first: bool = False) -> Order:
@@ -67,10 +73,9 @@ class _Declared:
         @lru_cache
         def order(path: str, names: Sequence[str]) -> Sequence[str]:
             best = self._best(path, names, rank)
-            ranked = dict.fromkeys([*best.get("properties", ()), *self._others])
+            ranked = dict.fromkeys([*_names(best), *self._others])
             places = {name: at for at, name in enumerate(ranked)}
-            wanted = best.get("required")
-            first = wanted if required_first and isinstance(wanted, list) else ()
+            first = strings(best.get("required")) if required_first else ()
             return sorted(
                 names,
                 key=lambda name: (
@@ -82,26 +87,18 @@ class _Declared:
         return order
 
     def _best(self, path: str, names: Sequence[str], rank: int) -> dict[str, Any]:
-        """The subschema of that rank among those that declare most of some names."""
-
-        def declares(one: dict[str, Any]) -> tuple[str, ...]:
-            return tuple(name for name in one["properties"] if name in names)
-
-        for some in (self._at(path), self._everywhere):
+        """The subschema of that rank among those that declare or require most of some names."""
+        for some in (self._reached(path), self._everywhere):
             tied: dict[tuple[str, ...], dict[str, Any]] = {}
-            most = max((len(declares(one)) for one in some), default=0)
-            for one in some if most else ():
-                if len(found := declares(one)) == most:
-                    tied.setdefault(found, one)
-            if tied:
-                return list(tied.values())[rank % len(tied)]
+            for one in some:
+                tied.setdefault(tuple(name for name in _names(one) if name in names), one)
+            most = max(map(len, tied), default=0)
+            if best := [one for found, one in tied.items() if len(found) == most > 0]:
+                return best[rank % len(best)]
         return {}
 
-    def _at(self, path: str) -> list[dict[str, Any]]:
-        """The subschemas with declared members that can apply at a path, whatever the value is."""
-        return [one for one in self._reached(path) if isinstance(one.get("properties"), dict)]
-
     def _reached(self, path: str) -> list[dict[str, Any]]:
+        """The subschemas that can apply at a path, whatever the value is."""
         if path not in self._known:
             above, _, name = path.rpartition("/")
             key = 0 if name == ITEM else steps(f"/{name}")[0]
@@ -120,3 +117,8 @@ class _Declared:
                 todo += [one.schema for one in subschemas(part) if one.keyword in IN_PLACE]
                 todo += [self._schema.resolve(part[one], part) for one in REFERENCES if one in part]
         return list(found.values())
+
+
+def _names(schema: dict[str, Any]) -> list[str]:
+    """The names that a subschema declares, then those that it only requires."""
+    return [*dict.fromkeys([*mapping(schema, "properties"), *strings(schema.get("required"))])]

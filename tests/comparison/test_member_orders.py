@@ -39,6 +39,11 @@ def test_what_no_place_declares_is_written_as_it_is_declared_elsewhere():
     assert '{"b": 2, "a": 1}' in written(schema, {"a": 1, "b": 2})
 
 
+def test_names_that_are_only_required_come_before_those_of_other_places():
+    schema = {"properties": {"a": {"required": ["b"]}}}
+    assert '{"a": {"b": 0, "a": 0}}' in written(schema, {"a": {"a": 0, "b": 0}})
+
+
 def test_a_schema_that_refers_to_itself_has_an_end():
     schema = {"$ref": "#", "properties": {"b": {"$ref": "#"}, "a": {}}}
     value = {"a": 1, "b": {"a": 1, "b": {}}}
