@@ -57,7 +57,7 @@ class _Declared:
 
     def __init__(self, root: Any) -> None:
         self._schema = Schema(root)
-        self._everywhere = list(objects_in(root))
+        self._everywhere = [one for one in objects_in(root) if _names(one)]
         self._others = [name for one in self._everywhere for name in mapping(one, "properties")]
         self._others += [name for one in self._everywhere for name in strings(one.get("required"))]
         self._known = {"": self._in_place([root])}

@@ -32,6 +32,7 @@ from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
 from harness.execution.rewritten_cases import with_rewritings
 from harness.inputs.case_selection import Selected, open_cases, select
+from harness.inputs.cases import CaseSource
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.directory import SESSIONS, RunDirectory, check_place, create_or_resume
@@ -102,13 +103,9 @@ def run_with(
     source = open_cases(request.source)
     path = request.out or default_path(request, prefix, specs, source.name)
     check_place(path)
-    selected = select(
+    selected = chosen(
+        request,
         source,
-        families=request.families,
-        pattern=request.pattern,
-        limit=request.limit,
-        sample=request.sample,
-        seed=request.rules.seed,
         with_valid=request.sample is not None,
         generated=request.rules.generated > 0,
     )
@@ -143,6 +140,19 @@ def run_with(
     if not run.finished:
         run.finish({"seconds": round(_seconds(run), 1)})
     return run
+
+
+def chosen(request: BenchRequest, source: CaseSource, **further: bool) -> Selected:
+    """The cases of a source that a request asks for; `further` goes to `select`."""
+    return select(
+        source,
+        families=request.families,
+        pattern=request.pattern,
+        limit=request.limit,
+        sample=request.sample,
+        seed=request.rules.seed,
+        **further,
+    )
 
 
 def identity(request: BenchRequest, vocabulary: Vocabulary, selected: Selected) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from typing import Any, Final
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec, adapter_class, parse_specs
 from harness.errors import UsageError
-from harness.execution.bench import default_path, identity, notes
+from harness.execution.bench import chosen, default_path, identity, notes
 from harness.execution.lanes import Lane, LaneSettings
 from harness.execution.request import BenchRequest
 from harness.files import LineFile
-from harness.inputs.case_selection import Selected, select
+from harness.inputs.case_selection import Selected
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.live import LiveLine
 from harness.regex_constraint.cases import open_patterns
@@ -53,14 +53,7 @@ def run_regex(request: BenchRequest) -> RegexRun:
     source = open_patterns(request.cases or "embedded")
     path = request.out or default_path(request, "regex-", specs, source.name)
     refuse_foreign(path, REGEX)
-    selected = select(
-        source,
-        families=request.families,
-        pattern=request.pattern,
-        limit=request.limit,
-        sample=request.sample,
-        seed=request.rules.seed,
-    )
+    selected = chosen(request, source)
     with ExitStack() as stack:
         file = stack.enter_context(saved_vocabulary(vocabulary))
         line = stack.enter_context(LiveLine("patterns", len(selected), "starting the engines"))
