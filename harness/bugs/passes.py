@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from harness.bugs import schema_edits, text_edits
 from harness.bugs.error_case import ErrorCase
-from harness.jsontext.pointers import replaced
+from harness.bugs.schema_edits import PLAINEST
+from harness.jsontext.pointers import part_at, replaced, without
+from harness.jsontext.spans import root_of
 from harness.schemas.schema import Path, objects
 from harness.verdict_kinds import ACCEPTANCES
 
@@ -77,10 +79,44 @@ def _plain(edits: Callable[[Any], Iterator[tuple[Any, Path, str]]]) -> Pass:
             if case.kind not in ACCEPTANCES:  # its text would break the type as well
                 yield plain
             if is_json(case):
-                texts = text_edits.true_for(case.text, kind) if path else (b"true",)
-                yield from map(plain.with_text, texts)
+                texts = text_edits.true_for(case.text, kind) if path else ()
+                yield from map(plain.with_text, (*texts, b"true"))
 
     return edited
+
+
+def of_its_place(
+    case: ErrorCase, rule: Path, value: Path
+) -> Iterator[tuple[ErrorCase, list[ErrorCase]]]:
+    """A rule that is broken, by itself; and the case with a plain rule in its place.
+
+    First all that its part says, for which a boolean comes, as which no number counts. Then the
+    keyword with its type: this becomes boolean, and a pattern that of a letter.
+    """
+    schema, part = case.parsed, part_at(case.parsed, rule[:-1])
+    if not (rule and isinstance(part, dict) and is_json(case)):
+        return
+    span = root_of(case.text)
+    for step in value:
+        if (below := span.child(step)) is None:
+            return
+        span = below
+
+    def alone(part: Mapping[str, Any]) -> ErrorCase:
+        return case.with_schema(schema_edits.alone(schema, part)).with_text(span.raw)
+
+    def plain(part: Mapping[str, Any], text: bytes) -> ErrorCase:
+        edited = case.with_schema(replaced(schema, rule[:-1], part))
+        return edited.with_text(text_edits.put(case.text, (span.start, span.end), text))
+
+    if len(rule) > 1:
+        yield alone(part), [plain(PLAINEST, text) for text in (b"0", span.raw)]
+    name = str(rule[-1])
+    if len(part) > 2 and name in part and name != "type":
+        edited = [plain({**without(part, name), **PLAINEST}, span.raw)]
+        if name == "pattern":
+            edited += [plain({**part, name: "^a$"}, b'""')]
+        yield alone({one: part[one] for one in ("type", name) if one in part}), edited
 
 
 def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -144,6 +180,7 @@ SMALLER: Sequence[Pass] = (
     _of_bytes(text_edits.without_layout),
     _of_json(text_edits.members_left_out),
     _of_json(text_edits.simpler_values),
+    _of_json(text_edits.simpler_twins),
     used_only,
     _of_schema(schema_edits.cut_down),
     _of_schema(schema_edits.in_one_piece),
@@ -159,7 +196,7 @@ SMALLER: Sequence[Pass] = (
 )
 """What is tried, in this order, again and again; what needs no compilation comes early."""
 
-IN_TEXTS: Sequence[Pass] = SMALLER[3:5]
+IN_TEXTS: Sequence[Pass] = SMALLER[3:6]
 """Those of them that leave the schema as it is, and the text JSON."""
 
 COMMON_FORMS: Sequence[Pass] = (

@@ -47,7 +47,7 @@ TWINS: Final = {
 }
 _FREE: Final[Mapping[str, Any]] = {}
 """Stands for a subschema where there is none."""
-_PLAINEST: Final = {"type": "boolean"}
+PLAINEST: Final = {"type": "boolean"}
 """Of few values, and each ends by itself, as a number does not."""
 _TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
 _GROUP: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
@@ -94,13 +94,17 @@ def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
     A part is a schema of its own: it takes the definitions and the draft along. Where nothing is
     said of a string in the text, it is one by its type alone.
     """
-    carried = _carried(schema) if isinstance(schema, dict) else {}
     visited = list(_visited(schema, schema, root_of(text), 0))
     for part, span in sorted(visited[1:], key=lambda pair: len(pair[1].raw)):
         if part is not _FREE:
-            yield {**carried, **part}, span.raw
+            yield alone(schema, part), span.raw
         elif span.kind == "string":
             yield {"type": "string"}, span.raw
+
+
+def alone(schema: Any, part: Mapping[str, Any]) -> dict[str, Any]:
+    """A part as a schema of its own, with the definitions and the draft."""
+    return {**(_carried(schema) if isinstance(schema, dict) else {}), **part}
 
 
 def _carried(schema: dict[str, Any]) -> dict[str, Any]:
@@ -286,17 +290,18 @@ def typed(schema: Any, keyword: str = "") -> Iterator[Any]:
 def plain_parts(schema: Any) -> Iterator[tuple[Any, Path, str]]:
     """The schema with one part as plain as can be, where, and the type that the part had."""
     for path, part in objects(schema):
-        if path and part != _PLAINEST:
+        if path and part != PLAINEST:
             kind = part.get("type")
-            yield replaced(schema, path, _PLAINEST), path, kind if isinstance(kind, str) else ""
+            yield replaced(schema, path, PLAINEST), path, kind if isinstance(kind, str) else ""
 
 
 def plain_types(schema: Any) -> Iterator[tuple[Any, Path, str]]:
-    """The schema with boolean for a type, whatever stands beside it, where, and the type."""
+    """The schema with boolean or null for a type, whatever stands beside it, where, and that."""
     for path, part in objects(schema):
         kind = part.get("type")
         if isinstance(kind, str) and kind != "boolean" and len(part) > 1:
-            yield replaced(schema, path, {**part, **_PLAINEST}), path, kind
+            for plain in ("boolean",) if kind == "null" else ("boolean", "null"):
+                yield replaced(schema, path, {**part, "type": plain}), path, kind
 
 
 def twins(schema: Any) -> Iterator[Any]:

@@ -82,17 +82,6 @@ def search(
     return explanation
 
 
-def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVerdict:
-    """One verdict of a run, shrunk.
-
-    Raises:
-        MaskcourtError: There is no such verdict, or the run's engines cannot be used.
-    """
-    with closing(_Pool(run, catalogue, vocabulary_of(run), 1)) as pool:
-        (sample,) = pool.shrunk({verdict: ""})
-    return sample
-
-
 def _with_others(shrinker: Shrinker, sample: ShrunkVerdict, **_: object) -> ShrunkVerdict:
     assert sample.error is not None
     return replace(sample, others=shrinker.others(sample.error, sample.effect))
@@ -120,10 +109,7 @@ class _Pool:
         return self._ended.is_set() or time.monotonic() > self._ends
 
     def shrunk(self, classes: Mapping[str, str]) -> Iterator[ShrunkVerdict]:
-        """What becomes of verdicts, begun in their order.
-
-        `classes` says what each counts as, by its name; empty where that is not asked for.
-        """
+        """What becomes of verdicts, begun in their order; `classes` says what each counts as."""
         works: dict[str, _Work] = {}
         for case in witnesses(self._run, named(self._run, list(classes)), self._vocabulary):
             for witness in case.witnesses:

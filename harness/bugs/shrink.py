@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.passes import COMMON_FORMS, IN_TEXTS, SMALLER, Pass, used_only
+from harness.bugs.passes import COMMON_FORMS, IN_TEXTS, SMALLER, Pass, of_its_place, used_only
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.trial import KINDS, Failed, Symptom, Trial
 from harness.bugs.trigger import Trigger, trigger
@@ -123,6 +123,7 @@ class _Reduction:
             self._changed(IN_TEXTS)
             self._keeps = b""
         self._come_to()
+        self._of_its_place()
         self._until_smallest()
         whole = self._goes_on
         if not whole:
@@ -139,6 +140,28 @@ class _Reduction:
         state = (self._best, self._symptom, self._trigger, self._effect)
         self._found = self._known.shrunk.get(state)
         self._passed.append(state)
+
+    def _of_its_place(self) -> None:
+        """A plain rule for the broken one, where the engine keeps this by itself.
+
+        Then the error is one of the rule's place, where others would be broken as well.
+        """
+        if self._best.kind != "false_acceptance":
+            return
+        for alone, plain in of_its_place(self._best, *self._symptom.broken):
+            if not self._goes_on or not all(self._trial.are_right([alone])):
+                continue
+            for case in plain:
+                symptom = self._trial.reproduce(case) if self._trigger.may_be_in(case) else None
+                if (
+                    symptom is not None
+                    and symptom.class_ == self._symptom.class_
+                    and self._costs_the_same(case, symptom)
+                    and self._trigger.is_in(self._trial, case, symptom.at)
+                ):
+                    self._best, self._symptom = case, symptom
+                    self._come_to()
+                    return
 
     def _until_smallest(self) -> None:
         """Take all that makes it smaller; at the end once more what failed on a larger case."""
@@ -179,6 +202,9 @@ class _Reduction:
         typed = case.schema.count('"type":') > self._best.schema.count('"type":')
         if typed and symptom.mark == "type" != self._symptom.mark:
             return False  # the type that was given is what is broken
+        return self._costs_the_same(case, symptom)
+
+    def _costs_the_same(self, case: ErrorCase, symptom: Symptom) -> bool:
         return not self._effect or self._trial.effect(case, symptom) == self._effect
 
     def _fresh(self, edited: Iterator[ErrorCase], *, longer: bool) -> Iterator[ErrorCase]:

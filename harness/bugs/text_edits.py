@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from harness.jsontext.lexer import START, advance, place_of
@@ -42,6 +43,20 @@ def simpler_values(text: bytes) -> Iterator[bytes]:
         for simple in _SIMPLE:
             if len(simple) < span.end - span.start:
                 yield put(text, (span.start, span.end), simple)
+
+
+def simpler_twins(text: bytes) -> Iterator[bytes]:
+    """The JSON text with a shorter value for all that are written alike, the longest first."""
+    spans = list(_values(root_of(text)))
+    counts = Counter(span.raw for span in spans)
+    for raw in sorted((raw for raw, count in counts.items() if count > 1), key=len, reverse=True):
+        alike = [(span.start, span.end) for span in spans if span.raw == raw]
+        for simple in _SIMPLE:
+            if len(simple) < len(raw):
+                edited = text
+                for bounds in reversed(alike):
+                    edited = put(edited, bounds, simple)
+                yield edited
 
 
 def members_left_out(text: bytes) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase
@@ -28,11 +28,11 @@ from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.inputs.cases import COMPACT, Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.jsontext.pointers import follow, steps
+from harness.jsontext.pointers import follow, steps, typed_steps
 from harness.replay.repeat import same_engines
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
-from harness.schemas.schema import objects
+from harness.schemas.schema import Path, objects
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
 from harness.verdict_kinds import ACCEPTANCES, BUG, DEAD_END, INSTANCE, REJECTIONS, WRONG_BITS
@@ -66,7 +66,8 @@ class Symptom:
     `at` is the byte of the text that is refused, or with which it became invalid; -1 where that is
     not known. `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort
     of byte that is refused and where, or the sort of violation; `detail` the value of a format, how
-    a pattern is anchored, or whether a key is declared.
+    a pattern is anchored, or whether a key is declared. `broken` has the paths of the rule in the
+    schema and of the value in the text.
     """
 
     at: int
@@ -75,6 +76,7 @@ class Symptom:
     mark: str
     departure: str = ""
     detail: str = ""
+    broken: tuple[Path, Path] = field(default=((), ()), compare=False)
 
     def is_still(self, before: Symptom, *, loose: bool = True) -> bool:
         """Whether it is the error that a larger case showed, as far as one trial can tell.
@@ -333,7 +335,9 @@ class Trial:
         if keyword == "json":
             mark += _OF + sort_of(case.text[at : at + 1])
         counts = counted["class"], keyword, mark, counted["departure"]
-        return Symptom(at, *counts, _detail(case, at, keyword, rows["schema_pointer"][0]))
+        rule, value = (rows[name][0] for name in ("schema_pointer", "instance_pointer"))
+        paths = tuple(typed_steps(rule)), tuple(typed_steps(value))
+        return Symptom(at, *counts, _detail(case, at, keyword, rule), paths)
 
 
 def _may_be(kind: str, ruling: Ruling | None) -> bool:

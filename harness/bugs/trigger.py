@@ -96,7 +96,8 @@ def _breaks(trial: Trial, without: ErrorCase, name: str, symptom: Symptom) -> bo
 def _undone(trial: Trial, case: ErrorCase, at: int) -> tuple[bytes, bool]:
     """What is plain and undoes the error at a byte; and whether what stands there does not matter.
 
-    That is so in a string where a letter is refused as well, whatever else undoes the error.
+    That is so in a string where a letter is refused as well, whatever else undoes the error; and of
+    a value that holds none, where only one that does undoes it.
     """
     found, loose = b"", False
     for plain, other in _variants(case, at):
@@ -112,7 +113,7 @@ def _undone(trial: Trial, case: ErrorCase, at: int) -> tuple[bytes, bool]:
             if plain not in LETTERS:
                 break
         loose |= same
-    return found, loose and not found
+    return found, loose and (not found or found[:1] in (b"[", b"{"))
 
 
 def _is_plain_further_on(text: bytes, before: int, at: int) -> bool:

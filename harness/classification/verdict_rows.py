@@ -33,10 +33,6 @@ from harness.verdict_kinds import WALK
 _BEFORE: Final = 32
 """How many bytes before the token the condition ``before`` sees, and ``token`` of a text."""
 
-MULTIPLES: Final = ("fraction", "above_1024", "half_bounded", "wide")
-"""What may be true of ``multipleOf``: that it is a fraction, or beyond 1024; that the integers that
-the bounds beside it allow are bounded on one side only, or more than 10,000."""
-
 _WIDE = 10_000
 
 RowMask = npt.NDArray[np.bool_]
@@ -325,7 +321,7 @@ def _schema_says(condition: str, wanted: Any, schema: Schema, pointer: str, keyw
 
 
 def _multiples(here: Mapping[str, Any]) -> set[str]:
-    """Which of `MULTIPLES` are true of a subschema."""
+    """What is true of ``multipleOf``, and of the integers that bounds beside it allow."""
 
     def bounds(*names: str, shift: int) -> list[float]:
         values = (number(here.get(name)) for name in names)

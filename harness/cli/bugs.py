@@ -1,4 +1,4 @@
-"""The commands ``maskcourt bugs | minimize | compare``: the few bugs behind many verdicts."""
+"""The commands ``maskcourt bugs | compare``: the few bugs behind many verdicts."""
 
 from __future__ import annotations
 
@@ -94,32 +94,6 @@ def _written(directory: Path, chosen: list[Bug]) -> list[str]:
             texts[f"{bug.id}.py"] = script(bug)
         texts[f"{bug.id}.md"] = report(bug)
     return list(map(str, write_files(texts, directory)))
-
-
-@command(Trusting, Json)
-@click.argument("run", type=RUN)
-@click.argument("verdict")
-def minimize(access: Trusting, json: Json, run: Path, verdict: str) -> None:
-    """Shrink one verdict to the smallest schema and text that show the same error.
-
-    VERDICT is named as for maskcourt replay: 17 for one of a walk, i3 for one of an instance.
-    """
-    from harness.bugs.listing import bug_of
-    from harness.bugs.printing import print_bug
-    from harness.bugs.search import minimized
-    from harness.classification.departures import load_catalogue
-
-    stored = access.open(run)
-    shrunk = minimized(stored, load_catalogue(), verdict)
-    bug = None if shrunk.error is None else bug_of(stored, shrunk)
-    if json.as_json:
-        row = None if bug is None else bug.row()
-        reason = shrunk.reason if bug is None else ""
-        print_json({"run": str(run), "verdict": verdict, "bug": row, "reason": reason})
-    elif bug is None:
-        say(f"verdict {verdict} is not shrunk: {shrunk.reason}")
-    else:
-        print_bug(bug)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from harness.printable import LONGEST, one_line
 _MODULES: Final = {
     **{name: name for name in ("check", "conformance", "impact", "protocol", "spellings")},
     **dict.fromkeys(("bench", "sweep"), "bench"),
-    **dict.fromkeys(("bugs", "compare", "minimize"), "bugs"),
+    **dict.fromkeys(("bugs", "compare"), "bugs"),
     **dict.fromkeys(("cases", "engines", "vocabularies"), "listings"),
     **dict.fromkeys(("replay", "report", "tally"), "runs"),
 }

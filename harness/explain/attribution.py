@@ -46,10 +46,6 @@ from harness.jsontext.partial import Cursor, Frames, after, path_of, settled, tr
 from harness.jsontext.pointers import pointer
 from harness.schemas.schema import types
 
-CATEGORIES: Final = (
-    *("structural", "key", "string", "escape", "number", "literal", "whitespace"),
-    *("end", "reserved"),
-)
 _MAX_MEMO = 512
 _QUOTE = ord('"')
 _OBJECT_END, _ARRAY_END = b"}]"
@@ -133,7 +129,7 @@ class PlaceAttribution:
         return place_of(self._cursor.state, at_end=False)
 
     def category(self, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
-        """The category, of `CATEGORIES`, of a token here; the arguments are those of `governing`.
+        """The category of a token here; the arguments are those of `governing`.
 
         The first piece of the token that is not whitespace between tokens decides, with one
         exception: a token that writes a part of a backslash escape inside any string is an

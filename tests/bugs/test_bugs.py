@@ -1,4 +1,4 @@
-"""``maskcourt bugs`` and ``minimize`` on runs with planted errors, and on what real engines do."""
+"""``maskcourt bugs`` on runs with planted errors, and on what real engines do."""
 
 import json
 import subprocess
@@ -99,12 +99,6 @@ def test_another_seed_gives_the_same_bugs_and_what_was_shrunk_is_used_again(run,
     assert {one["id"] for one in mine} == {one["id"] for one in found["bugs"]}
 
 
-def test_one_verdict_is_shrunk_by_itself(run, found):
-    one = found["bugs"][0]
-    done = maskcourt("minimize", run, one["verdict"], "--trust", "--json")
-    assert json.loads(done.stdout)["bug"]["id"] == one["id"]
-
-
 def test_texts_for_the_tracker_are_written(run, found):
     for one in found["bugs"]:
         text = (run.parent / "written" / f"{one['id']}.md").read_text()
@@ -119,7 +113,6 @@ def test_texts_for_the_tracker_are_written(run, found):
     [
         (["bugs", "RUN", "--engine", "nobody"], "has no engine 'nobody'"),
         (["bugs", "RUN"], "allow it: --trust"),
-        (["minimize", "RUN", "99999999", "--trust"], "has no verdict"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(run, call, arguments, problem):

@@ -290,12 +290,42 @@ def key_of_no_pattern(schema, text):
     return Symptom(2, "bug", "", f"inside key: {sort_of(key[1][:1])}")
 
 
+def broken_where(is_forgotten):
+    """What shows the first error of a validator where the engine forgets its rule.
+
+    `is_forgotten` is given the schema, the rule's path in it and the value's in the text.
+    """
+
+    def shows(schema, text):
+        with suppress(ValueError):
+            value = json.loads(text)
+            for one in draft_of(schema).repaired(schema).iter_errors(value):
+                paths = tuple(one.absolute_schema_path), tuple(one.absolute_path)
+                if is_forgotten(schema, *paths):
+                    return Symptom(-1, "bug", one.validator, one.validator, broken=paths)
+        return None
+
+    return shows
+
+
+def under_an_umlaut(schema, rule, value):
+    return any("ö" in str(step) for step in value)
+
+
+def beside_an_enum(schema, rule, value):
+    return len(rule) == 1 and "enum" in schema
+
+
 def is_bounded(schema):
     return re.search('"(min|max)Length"', compact(schema))
 
 
 def with_type(kind):
     return {"type": kind, "properties": {"a": {"type": "null"}}}
+
+
+def under(name, part):
+    return {"type": "object", "properties": {name: part}}
 
 
 VALUES = {"integer": b"12", "array": b"[]", "string": b'"ab"', "boolean": b"false"}
@@ -314,6 +344,29 @@ ONE = {
     "a bound, where its fraction does not matter": (
         "false_acceptance", bound_of_any_number,
         [({"type": "number", "minimum": least}, b"0") for least in (0.3, 1, 7.5, 20)], None,
+    ),
+    "all rules under a name that is not kept": (
+        "false_acceptance", broken_where(under_an_umlaut),
+        [(under("größe", {"type": "array", "maxItems": 0}), '{"größe":[0]}'.encode()),
+         (under("größe", {"const": 7}), '{"größe":8}'.encode()),
+         (under("größe", under("b", {"type": "null"})), '{"größe":{"b":true}}'.encode())],
+        {'{"größe":0}'.encode()},
+    ),
+    "all rules beside an enum": (
+        "false_acceptance", broken_where(beside_an_enum),
+        [({"type": "string", "enum": ["ab"], "minLength": 3}, b'"ab"'),
+         ({"type": "string", "enum": ["b"], "pattern": "^a$"}, b'"b"')], None,
+    ),
+    "equal items, whatever they are": (
+        "false_acceptance", broken_where(lambda schema, rule, value: rule[-1] == "uniqueItems"),
+        [({"type": "array", "uniqueItems": True}, text)
+         for text in (b'["ab","ab"]', b'[{"a":{}},{"a":{}}]', b"[[],[]]", b"[null,true,null]")],
+        {b"[0,0]"},
+    ),
+    "a value that holds none, where only those that do are taken": (
+        "false_rejection",
+        refuses(rb"^[^\[{]", lambda match: f"start of value: {sort_of(match[0])}"),
+        [({"items": {}}, text) for text in (b"null", b"17", b"true", b'"a"')], None,
     ),
     "a further member, whether another comes before it": (
         "false_rejection", further_member,
@@ -466,6 +519,19 @@ def test_of_several_errors_in_a_text_the_first_is_kept(patterns):
     schema = {"type": "object", "properties": dict(zip("ab", parts, strict=True))}
     _, case = Engine(letter_under_two_patterns).bug(schema, b'{"a":"ZZ","b":"Z"}')
     assert patterns[0] in case.schema
+
+
+def test_a_rule_that_is_forgotten_everywhere_is_not_one_of_its_place():
+    """Two errors: all rules under a name are forgotten, and one rule wherever it stands."""
+
+    def is_forgotten(schema, rule, value):
+        return rule[-1] == "minLength" or under_an_umlaut(schema, rule, value)
+
+    for rule, word, kept in (({"minLength": 2}, "", "minLength"), ({"maxLength": 0}, "a", "ö")):
+        schema = under("größe", {"type": "string", **rule})
+        text = f'{{"größe":"{word}"}}'.encode()
+        _, case = Engine(broken_where(is_forgotten), "false_acceptance").bug(schema, text)
+        assert kept in case.schema
 
 
 def condition_or_pattern(schema, text):

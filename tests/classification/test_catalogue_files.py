@@ -7,12 +7,11 @@ from jsonschema import Draft202012Validator
 from packaging.specifiers import SpecifierSet
 
 from harness.classification.departures import ANY, load_behaviours
-from harness.classification.verdict_rows import MULTIPLES
 from harness.directories import read_toml
 from harness.engines.specs import engine_tables
-from harness.explain.attribution import CATEGORIES
 from harness.jsontext.lexer import Mode, State, place_of
 from harness.verdict_kinds import DEPARTURE, ERRORS, LOST_VALUE, TRAP, WARNED
+from tests.explain.test_attribution import CATEGORIES
 
 SOURCE_KINDS = (
     *("documentation", "readme", "changelog", "maintainer", "source_constant", "source_comment"),
@@ -55,7 +54,7 @@ CONDITIONS = {
     "effect": some_of([TRAP, LOST_VALUE]),
     "category": some_of(CATEGORIES),
     "place": some_of(PLACES),
-    "multiple_of": some_of(MULTIPLES),
+    "multiple_of": some_of(("fraction", "above_1024", "half_bounded", "wide")),
     "only_through": some_of(THROUGH),
     "references": COUNT,
     "free_depth": COUNT,

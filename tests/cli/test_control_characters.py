@@ -95,7 +95,6 @@ def test_commands_that_read_a_run(run, tmp_path, harmless, name):
     "arguments",
     [
         ["bugs", "RUN", "--trust", "--shrink-budget", 0],
-        pytest.param(["minimize", "RUN", "0", "--trust"], marks=pytest.mark.processes),
         ["compare", "RUN", "--trust"],
         pytest.param(["replay", "RUN", "0", "--show", "--trust"], marks=pytest.mark.processes),
         pytest.param(

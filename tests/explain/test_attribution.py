@@ -8,13 +8,24 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from harness.explain.applicable import PartialValue, Refutation, inside
-from harness.explain.attribution import CATEGORIES, Attribution, GoverningKeyword
+from harness.explain.attribution import Attribution, GoverningKeyword
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
 from harness.jsontext.pointers import MISSING, follow, steps
 from harness.schemas.schema import Schema
 from tests.jsonvalues import ODD_SCHEMAS, json_values
 
+CATEGORIES = [
+    "structural",
+    "key",
+    "string",
+    "escape",
+    "number",
+    "literal",
+    "whitespace",
+    "end",
+    "reserved",
+]
 OBJECT = {
     "type": "object",
     "properties": {
