@@ -27,14 +27,10 @@ SWEEP  ?= --compile-timeout 10
 # The run to report, e.g. make report RUN=runs/mine; the last one otherwise.
 RUN ?= $(patsubst %/run.json,%,$(firstword $(shell ls -t runs/*/run.json 2>/dev/null)))
 
-# What of the published results is repeated: ONLY=tools is the page on tools of public servers,
-# ONLY=equal that on schemas that mean the same.
-ONLY ?=
-
-# The published run: a sample of the ten families of JSONSchemaBench, from MaskBench.
-RESULT   := maskbench
-FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Glaiveai2K \
-            JsonSchemaStore Kubernetes Snowplow WashingtonPost
+# What of the published results is made anew, e.g. make results ONLY=values, or ONLY=index for the
+# page on all of them; options in RESULTS, e.g. --page for the page of a run that goes on.
+ONLY    ?= newest
+RESULTS ?=
 
 # Engines that are named are installed even if some are already.
 ifneq ($(origin ENGINES),file)
@@ -122,17 +118,9 @@ results: $(VENV)/.mcp
 else ifeq ($(ONLY),recall)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.recall --write results/recall
-else ifneq ($(ONLY),)
-results: $(VENV)/.report
-	$(BIN)/python -m benchmarks.published $(ONLY)
 else
-results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/, or ONLY=tools, equal, recall
-	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 100 --cap 100 \
-		--compile-timeout 10 --shrink-budget 0 \
-		--out runs/$(RESULT)
-	$(BIN)/maskcourt bugs runs/$(RESULT)
-	$(BIN)/maskcourt report runs/$(RESULT) --format svg --out results/$(RESULT)
-	$(BIN)/maskcourt report runs/$(RESULT) --format markdown --out results/$(RESULT)
+results: $(VENV)/.report  ## make published results again: ONLY=newest, values, equal, tools, recall (resumes under runs/)
+	$(BIN)/python -m benchmarks.published $(ONLY) $(RESULTS)
 endif
 
 site: $(VENV)/.site  ## build static pages of results/ and docs/ below build/site/html

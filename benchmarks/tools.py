@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import click
 
+from benchmarks.pages.layout import GROUPS, GROUPS_MEAN
 from harness.check.answers import DOES, Answers
 from harness.check.mcp_tools import mcp_tools
 from harness.check.request import CheckRequest
@@ -29,8 +30,6 @@ from harness.check.text import overview, sentence
 from harness.check.work import SchemaCheck
 from harness.classification.departures import load_catalogue
 from harness.console import tell
-from harness.engines.presets import servers
-from harness.engines.specs import DEFAULT
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import commit, installed
 from harness.inputs.tools import NamedSchema
@@ -38,22 +37,6 @@ from harness.render.table import Table, as_csv, as_markdown
 from harness.verdict_kinds import RARE
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
-_PRESETS: Final = "As servers have them"
-_GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Closest to the specification": DEFAULT,
-    "As the libraries ship them": [f"{one}[config=shipped]" for one in DEFAULT],
-    _PRESETS: servers(),
-}
-"""What is asked, as the page has it."""
-_OPTIONS: Final[Mapping[str, str]] = {
-    "Closest to the specification": "Each library has the options under which it takes most of what"
-    " a schema allows. A tool without a row has no finding but for unusual values.",
-    "As the libraries ship them": "The same libraries with the options that they have where nobody"
-    " sets any: most findings are those of above, told once more.",
-    _PRESETS: "What inference servers make of these libraries: the options that they set, and the"
-    " library that they turn to where the first refuses ([presets](../../docs/presets.md)).",
-}
-"""What each group means."""
 _AT_ONCE: Final = 3
 _COLUMNS: Final = ("engine", "version", "tool", "backend", "finding", "keyword", "text", "why")
 _LEAD: Final = (
@@ -191,7 +174,7 @@ def _page(listed: _Listed, groups: Mapping[str, Sequence[Mapping[str, Any]]]) ->
     ]
     parts = ["# Tools of public servers", _LEAD, as_markdown(Table.of("", columns, rows)).strip()]
     for title, answers in groups.items():
-        parts += [f"## {title}", _OPTIONS[title]]
+        parts += [f"## {title}", GROUPS_MEAN[title]]
         parts.append("\n".join(f"- {line}" for one in answers for line in one["sentences"]))
         for one in answers if title == next(iter(groups)) else ():
             parts += [one["table"].strip(), f"{one['others']}."]
@@ -212,7 +195,7 @@ def main(work: Path, out: Path) -> None:
                 _answered(engines[at : at + _AT_ONCE], every, work)
                 for at in range(0, len(engines), _AT_ONCE)
             ]
-            for title, engines in _GROUPS.items()
+            for title, engines in GROUPS.items()
         }
     except MaskcourtError as error:
         raise click.ClickException(str(error)) from None

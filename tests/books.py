@@ -87,7 +87,8 @@ def store(
 
     One that is `shared` is, where another test read the same, that one, wherever it lies.
     """
-    identity = {"engines": engines, "vocabulary": vocabulary or {}, "data": {"name": data}}
+    about = data if isinstance(data, dict) else {"name": data}
+    identity = {"engines": engines, "vocabulary": vocabulary or {}, "data": about}
     made = pickle.dumps((finish, identity, [book.rows for book in books]))
     if shared and made in _SHARED:
         return _SHARED[made]

@@ -1,7 +1,20 @@
-"""Published pages say what their runs hold."""
+"""Published pages say what their runs hold, finished or not."""
 
-from benchmarks.published import REWRITINGS, equal_sentence
+import csv
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from benchmarks.pages.equal import REWRITINGS, equal_sentence
+from benchmarks.pages.layout import sentence
+from benchmarks.published import PAGES, as_drawn, found, page_of, request_of, write
+from harness.engines.specs import parse_specs
 from harness.schemas import rewritings
+from tests import books
+from tests.books import Book
+
+ASKED = 11_305
 
 
 def row(rewriting: str, under: str, **counts: int) -> dict[str, object]:
@@ -27,3 +40,91 @@ def test_an_engine_is_told_by_the_form_that_is_wrong():
 
 def test_an_engine_without_a_difference_is_told_to_have_none():
     assert equal_sentence("fair", "1.0", [], 240).endswith(": no difference was found.")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_run_of_a_page_can_be_asked_for(name, tmp_path):
+    for arguments in page_of(name).runs.values():
+        request = request_of(arguments, tmp_path, 2)
+        assert (request.out, request.lanes) == (tmp_path, 2)
+        assert parse_specs(request.engines)
+
+
+def test_cases_come_in_an_order_that_does_not_follow_their_ids():
+    """What an interrupted run has by then is a fair sample: each time in the same order."""
+
+    def taken(ids):
+        jobs = [(number, SimpleNamespace(id=id_)) for number, id_ in enumerate(ids)]
+        seen = []
+
+        def executor(_settings, _cases, begin, _telling):
+            seen.extend(job[1].id for job in begin({})[1])
+
+        as_drawn(executor)(None, len(ids), lambda _: ("run", iter(jobs)), None)
+        return seen
+
+    ids = [f"easy---o{number}" for number in range(20)]
+    assert sorted(taken(ids)) == sorted(ids) != taken(ids)
+    assert taken(ids[:7]) == [id_ for id_ in taken(ids) if id_ in ids[:7]]
+
+
+def rate(schemas, real=0, declared=0, rare=0):
+    counts = {"schemas": schemas, "real": real, "declared": declared, "rare": rare}
+    return {**counts, "plain": schemas - real, "of": 95}
+
+
+def test_an_engine_is_told_in_a_sentence():
+    outcomes = {"compiled": 95, "refused": 3, "crashed": 0, "timed_out": 2, "out_of_memory": 0}
+    rates = {"loss": rate(4, real=1, rare=2), "leak": rate(6, 6, declared=5), "trap": rate(0)}
+    assert sentence("lax", {"version": "1.0", "compile": outcomes, **rates}) == (
+        "- **lax 1.0** refuses 3 and does not compile 2 in time of 100 schemas; of 95 judged it"
+        " loses a value in 4 (1 real), leaks one in 6 (6 real, 5 declared) and traps in 0."
+        " By unusual values alone: 2 losses."
+    )
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The page of a run, and where it stands with its tables and its manifest."""
+
+    def made(name, key="", finish=True, **outcomes):
+        engines = {one: {"version": "1.0"} for one in outcomes}
+        cases = [Book(f"case {number}") for number in range(3)]
+        for number, case in enumerate(cases):
+            for engine, outcome in outcomes.items():
+                case.engine(engine, outcome)
+                for stage, seconds in (("compile", 0.5 * (number + 1)), ("first_mask", 0.0)):
+                    if outcome == "compiled":
+                        about = {"stage": stage, "engine": engine, "seconds": seconds}
+                        case.rows.add("costs", case=case.name, **about)
+        data = {"name": "maskbench:some", "cases": 3 if finish else ASKED}
+        runs = tmp_path / "runs"
+        books.store(runs / key, *cases, finish=False, engines=engines, data=data)
+        out = tmp_path / "out"
+        write(found(page_of(name), runs), page_of(name), out)
+        return (out / "README.md").read_text("utf-8"), out
+
+    return made
+
+
+def test_the_page_of_an_unfinished_run_says_how_far_it_is(written):
+    text, out = written("values", finish=False, lax="compiled", strict="refused")
+    first = text.splitlines()[2]
+    assert "3 of 11,305 schemas so far" in first.partition(". ")[0]
+    assert "**strict 1.0** refuses 3 of 3 schemas" in text
+    assert json.loads((out / "manifest.json").read_text())["cases"] == 3
+
+
+def test_what_compilation_takes_is_told_with_the_share_that_is_slow(written):
+    _, out = written("values", lax="compiled", late="timed_out")
+    rows = {one["engine"]: one for one in csv.DictReader((out / "times.csv").open())}
+    assert rows["lax 1.0"]["median_ms"] == "1000.0"
+    assert (rows["lax 1.0"]["over_1_s"], rows["lax 1.0"]["of"]) == ("1", "3")
+    assert rows["late 1.0"]["share"] == "100.0%"
+
+
+def test_a_group_that_has_not_been_run_is_said_to_be_missing(written):
+    text, _ = written("newest", "shipped", lax="compiled")
+    specification, shipped, *_ = text.split("\n## ")[1:]
+    assert "has not been run" in specification
+    assert "**lax 1.0** refuses 0 of 3 schemas" in shipped

@@ -1,0 +1,1 @@
+"""Published pages that rest on runs; `benchmarks.published` makes them."""

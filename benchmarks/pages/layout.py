@@ -1,0 +1,183 @@
+"""What the pages have in common: the groups of engines, and what is told of an engine and a bug."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from harness.analysis.tally import summary
+from harness.bugs.listing import Bug, known_bugs
+from harness.classification.departures import load_catalogue
+from harness.engines.presets import servers
+from harness.engines.specs import DEFAULT, with_version
+from harness.printable import markdown, one_line
+from harness.render.table import Row, Table, as_markdown
+from harness.report.frames import Run
+
+SPECIFICATION: Final = "Closest to the specification"
+SHIPPED: Final = "As the libraries ship them"
+SERVERS: Final = "As servers have them"
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    SPECIFICATION: DEFAULT,
+    SHIPPED: [f"{one}[config=shipped]" for one in DEFAULT],
+    SERVERS: servers(),
+}
+"""What is asked, as pages have it."""
+GROUPS_MEAN: Final[Mapping[str, str]] = {
+    SPECIFICATION: "Each library has the options under which it takes most of what a schema allows."
+    " A tool without a row has no finding but for unusual values.",
+    SHIPPED: "The same libraries with the options that they have where nobody sets any: most"
+    " findings are those of above, told once more.",
+    SERVERS: "What inference servers make of these libraries: the options that they set, and the"
+    " library that they turn to where the first refuses ([presets](../../docs/presets.md)).",
+}
+
+FAMILIES: Final = (
+    *("Github_trivial", "Github_easy", "Github_medium", "Github_hard", "Github_ultra"),
+    *("Glaiveai2K", "JsonSchemaStore", "Kubernetes", "Snowplow", "WashingtonPost"),
+)
+"""The families of JSONSchemaBench, without those that MaskBench adds."""
+WORDS: Final = (
+    "A *loss* is a schema with a valid everyday value of which the engine takes none of the usual"
+    " spellings, a *leak* one with an invalid value that it lets through, a *trap* one with a valid"
+    " value that it takes from the start and then forbids to finish. *Real* are values of the data"
+    " set itself, the others are made from the schemas; *declared* is what the engine says that it"
+    " does. How white space and characters are spelled"
+    " is not counted. Every count is a lower bound; replayable texts prove each."
+)
+
+Runs = Mapping[str, Run]
+"""The runs of a page that are there, finished or not, by the names of `Published.runs`."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A page: what its runs are asked for, and what is told of them.
+
+    `runs` are arguments of ``maskcourt bench`` by the run's name, which is empty where there is
+    one run alone. Those in `searched` are searched for bugs for so many seconds.
+    """
+
+    runs: Mapping[str, Sequence[str]]
+    page: Callable[[Runs], str]
+    tables: Callable[[Runs], Mapping[str, Table]]
+    searched: Mapping[str, float] = field(default_factory=dict)
+
+
+def drawn(number: int, engines: Iterable[str]) -> tuple[str, ...]:
+    """Arguments: so many schemas of `FAMILIES`, the same for every page, and engines."""
+    chosen = [part for one in FAMILIES for part in ("--family", one)]
+    sample = ("--cases", "maskbench", *chosen, "--sample", str(number), "--seed", "7")
+    return (*sample, "--engines", ",".join(engines))
+
+
+def page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", *filter(None, (one.strip() for one in parts))]) + "\n"
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    return as_markdown(Table.of("", columns, rows)) if rows else ""
+
+
+def told_of(run: Run) -> Mapping[str, Any]:
+    return summary(run.directory)
+
+
+def schemas(run: Run) -> str:
+    """How many schemas a run has; of one that goes on, how many so far."""
+    done, asked = len(run.cases), run.manifest["identity"]["data"]["cases"]
+    return f"{asked:,} schemas" if done == asked else f"{done:,} of {asked:,} schemas so far"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas, and "and" before the last."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+_FAILED: Final = {
+    "crashed": "crashes on {}",
+    "timed_out": "does not compile {} in time",
+    "out_of_memory": "runs out of memory on {}",
+}
+
+
+def sentence(name: str, one: Mapping[str, Any]) -> str:
+    """What an engine of a summary refuses, loses, leaks and traps, of so many schemas."""
+
+    def told(effect: str, verb: str) -> str:
+        rate = one[effect]
+        kinds = [f"{rate['real']:,} real"] + [f"{rate['declared']:,} declared"] * bool(
+            rate["declared"]
+        )
+        return f"{verb} {rate['schemas']:,}" + f" ({', '.join(kinds)})" * bool(rate["schemas"])
+
+    outcomes, of = one["compile"], one["loss"]["of"]
+    words = [f"refuses {outcomes['refused']:,}"]
+    words += [text.format(f"{outcomes[at]:,}") for at, text in _FAILED.items() if outcomes[at]]
+    costs = [told("loss", "loses a value in"), told("leak", "leaks one in")]
+    names = {"loss": "losses", "leak": "leaks"}
+    rare = [f"{one[at]['rare']:,} {plural}" for at, plural in names.items() if one[at]["rare"]]
+    return (
+        f"- **{markdown(with_version(name, one['version']))}** {listed(words)} of"
+        f" {sum(outcomes.values()):,} schemas; of {of:,} judged it"
+        f" {listed([*costs, told('trap', 'traps in')])}."
+        + (f" By unusual values alone: {listed(rare)}." if rare else "")
+    )
+
+
+def sentences(told: Mapping[str, Any]) -> str:
+    """A `sentence` for each engine of a summary, with the libraries that a server turned to."""
+    lines = []
+    for name, one in told["engines"].items():
+        taken = listed([f"{library} {n:,}" for library, n in one["backends"].items() if n] or [""])
+        more = f" Taken by {taken}." if len(one["backends"]) > 1 and taken else ""
+        lines.append(sentence(name, one) + more)
+    return "\n".join(lines)
+
+
+COUNTS: Final = (
+    *("group", "engine", "version", "schemas", "refused", "crashed", "timed_out"),
+    *("out_of_memory", "judged", "loses", "loses_real", "leaks", "leaks_real"),
+    *("traps", "traps_real", "by_format_alone", "no_json"),
+)
+
+
+def counts(told: Mapping[str, Any], group: str = "") -> Iterator[Row]:
+    """A row with `COUNTS` for each engine of a summary."""
+    for name, one in told["engines"].items():
+        row = {"group": group, "engine": name, "version": one["version"]}
+        row |= {"schemas": sum(one["compile"].values()), **one["compile"]}
+        row |= {"judged": one["loss"]["of"], "by_format_alone": one["format_only"]["schemas"]}
+        row |= {"no_json": one["not_json"]["schemas"]}
+        for column, effect in (("loses", "loss"), ("leaks", "leak"), ("traps", "trap")):
+            row |= {column: one[effect]["schemas"], f"{column}_real": one[effect]["real"]}
+        yield row
+
+
+def bugs_of(run: Run) -> Sequence[Bug]:
+    """The bugs of a run as far as they were searched for, worst first."""
+    known = known_bugs(run.directory, load_catalogue())
+    return known.bugs if known else ()
+
+
+_LONGEST: Final = 160
+BUGS: Final = ("bug", "costs", "what_is_wrong", "schemas", "real", "text", "under", "upstream")
+
+
+def bug_rows(bugs: Iterable[Bug]) -> Iterator[Row]:
+    """A row with `BUGS` for each bug, to be read: `text` under a schema is its smallest case."""
+    for one in bugs:
+        row = one.row()
+        schema, text = (one_line(part, _LONGEST) for part in (one.error.schema, row["text"]))
+        known = f"{one.upstream.status}: {one.upstream.thread}" if one.upstream else ""
+        yield {
+            "bug": one.id,
+            "costs": one.effect.replace("_", " "),
+            "what_is_wrong": one.title,
+            "schemas": f"{one.cases:,} of {one.judged:,}",
+            "real": one.severities["real"],
+            "text": text,
+            "under": schema,
+            "upstream": known,
+        }

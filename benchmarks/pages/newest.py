@@ -1,0 +1,94 @@
+"""The page on the newest engines: the same schemas put to libraries and to servers' presets.
+
+Of processor time a schema takes about 7 s by the libraries closest to the specification, 10 s as
+they are shipped and 27 s by the presets: 3 hours on two cores, and an hour's search for bugs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from benchmarks.pages.layout import (
+    BUGS,
+    COUNTS,
+    GROUPS,
+    GROUPS_MEAN,
+    SERVERS,
+    SHIPPED,
+    SPECIFICATION,
+    WORDS,
+    Published,
+    Runs,
+    bug_rows,
+    bugs_of,
+    counts,
+    drawn,
+    markdown_table,
+    page,
+    schemas,
+    sentences,
+    told_of,
+)
+from harness.printable import plural
+from harness.render.table import Table
+
+_SHOWN: Final = 15
+"""Bugs of an engine that stand on the page; the others are in the table."""
+_KEYS: Final = {"specification": SPECIFICATION, "shipped": SHIPPED, "servers": SERVERS}
+_LIMITS: Final = ("--compile-timeout", "5", "--case-budget", "120")
+
+
+def _page(runs: Runs) -> str:
+    first = next(iter(runs.values()))
+    lead = (
+        f"What the newest engines do with {schemas(first)} of MaskBench, drawn from the ten"
+        f" families of JSONSchemaBench in proportion. {WORDS} Compilation may take 5 s. Written by"
+        " `make results ONLY=newest`; all counts are in [counts.csv](counts.csv), all bugs in"
+        " [bugs.json](bugs.json), versions and options in [manifest.json](manifest.json)."
+    )
+    parts = {key: [f"## {title}", *_group(key, runs)] for key, title in _KEYS.items()}
+    order = [*parts["specification"], *parts["shipped"], *_bugs(runs), *parts["servers"]]
+    return page("The newest engines", lead, *order)
+
+
+def _group(key: str, runs: Runs) -> Iterator[str]:
+    if key not in runs:
+        yield "This part has not been run yet."
+        return
+    run = runs[key]
+    if key != "specification":
+        yield GROUPS_MEAN[_KEYS[key]]
+    if not run.directory.finished:
+        yield f"This part has {schemas(run)}."
+    if key == "servers":
+        yield "Values alone were put to these, whole, and no walks over tokens were made."
+    yield sentences(told_of(run))
+
+
+def _bugs(runs: Runs) -> Iterator[str]:
+    """The bugs of each engine, worst first, with the smallest case of each."""
+    bugs = bugs_of(runs["specification"]) if "specification" in runs else ()
+    if bugs:
+        yield "## Bugs, worst first"
+    for engine in dict.fromkeys(one.engine for one in bugs):
+        mine = [one for one in bugs if one.engine == engine]
+        yield f"### {engine}: {plural(len(mine), 'bug')}"
+        yield markdown_table(BUGS, tuple(bug_rows(mine[:_SHOWN])))
+
+
+def _tables(runs: Runs) -> Mapping[str, Table]:
+    rows = [row for key, run in runs.items() for row in counts(told_of(run), _KEYS[key])]
+    return {"counts": Table.of("", COUNTS, rows)}
+
+
+PAGE: Final = Published(
+    {
+        "specification": (*drawn(500, GROUPS[SPECIFICATION]), *_LIMITS, "--cap", "30"),
+        "shipped": (*drawn(500, GROUPS[SHIPPED]), *_LIMITS, "--cap", "30"),
+        "servers": (*drawn(500, GROUPS[SERVERS]), *_LIMITS, "--walks", "0", "--samples", "0"),
+    },
+    _page,
+    _tables,
+    {"specification": 3600},
+)
