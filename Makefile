@@ -115,11 +115,12 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 ifeq ($(ONLY),tools)
 results: $(VENV)/.mcp
 	$(BIN)/python -m benchmarks.tools
+	$(BIN)/python -m benchmarks.published index
 else ifeq ($(ONLY),recall)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.recall --write results/recall
 else
-results: $(VENV)/.report  ## make published results again: ONLY=newest, values, equal, tools, recall (resumes under runs/)
+results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, tools, recall, index
 	$(BIN)/python -m benchmarks.published $(ONLY) $(RESULTS)
 endif
 

@@ -35,8 +35,13 @@ if TYPE_CHECKING:
     from harness.bugs.listing import Bug
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
-PAGES: Final = ("equal", "newest", "values")
+_RESULTS: Final = _ROOT / "results"
+PAGES: Final = ("engines", "equal", "newest", "study", "values")
 """The pages, each a module of `benchmarks.pages`; a lane of a run imports none of them."""
+
+
+INDEX: Final = "index"
+"""The page on all results, which is made of their tables."""
 
 
 def page_of(name: str) -> Published:
@@ -115,14 +120,23 @@ def _write_json(file: Path, value: object) -> None:
     file.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
+def _write_index(results: Path) -> None:
+    from benchmarks.pages.index import index_page
+
+    (results / "README.md").write_text(index_page(results), "utf-8")
+
+
 @click.command()
-@click.argument("name", type=click.Choice(sorted(PAGES)))
+@click.argument("name", type=click.Choice([*PAGES, INDEX]))
 @click.option("--run", "path", type=click.Path(path_type=Path), help="Where its runs are.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the page is written.")
 @click.option("--lanes", type=int, help="Cases at the same time.")
 @click.option("--page", "only", is_flag=True, help="Write the page of what is there.")
 def main(name: str, path: Path | None, out: Path | None, lanes: int | None, only: bool) -> None:
     """Make the runs of a page, or go on with them, and write the page."""
+    if name == INDEX:
+        _write_index(out or _RESULTS)
+        return
     path = path or _ROOT / "runs" / name
     about = page_of(name)
     try:
@@ -131,7 +145,9 @@ def main(name: str, path: Path | None, out: Path | None, lanes: int | None, only
                 make(about, path, lanes)
         if not (runs := found(about, path)):
             raise click.ClickException(f"there is no run of {name} at {path}; leave out --page")
-        write(runs, about, out or _ROOT / "results" / name)
+        write(runs, about, out or _RESULTS / name)
+        if out is None:
+            _write_index(_RESULTS)
     except MaskcourtError as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:

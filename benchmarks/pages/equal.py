@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from benchmarks.pages.layout import Published, Runs, markdown_table, page, told_of
+from benchmarks.pages.layout import Published, Runs, markdown_table, page
 from harness.analysis.equal_schemas import COLUMNS, COUNTS
 from harness.inputs.cases import EQUAL, MARK
 from harness.render.table import Row, Table
@@ -70,7 +70,7 @@ def equal_sentence(engine: str, version: str, rows: Sequence[Row], schemas: int)
 
 def _page(runs: Runs) -> str:
     run = runs[""]
-    told = told_of(run)
+    told = run.summary
     rows = told["equal_schemas"]
     counts = tried(run)
     originals = len(run.cases) - counts.total()
@@ -102,7 +102,7 @@ def _page(runs: Runs) -> str:
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:
-    return {"forms": Table.of("", COLUMNS, told_of(runs[""])["equal_schemas"])}
+    return {"forms": Table.of("", COLUMNS, runs[""].summary["equal_schemas"])}
 
 
 PAGE: Final = Published(

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.analysis.tally import summary
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.analysis.rates import EVERYDAY, Rates
+from harness.analysis.stored import stored_run
 from harness.bugs.listing import Bug, known_bugs
 from harness.classification.departures import load_catalogue
 from harness.engines.presets import servers
@@ -14,6 +18,7 @@ from harness.engines.specs import DEFAULT, with_version
 from harness.printable import markdown, one_line
 from harness.render.table import Row, Table, as_markdown
 from harness.report.frames import Run
+from harness.verdict_kinds import COSTLY
 
 SPECIFICATION: Final = "Closest to the specification"
 SHIPPED: Final = "As the libraries ship them"
@@ -80,8 +85,9 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return as_markdown(Table.of("", columns, rows)) if rows else ""
 
 
-def told_of(run: Run) -> Mapping[str, Any]:
-    return summary(run.directory)
+def wrong(run: Run, engine: int) -> NDArray[np.bool_]:
+    """In which cases of a run an engine loses, leaks or traps an everyday value, shape (cases,)."""
+    return Rates(stored_run(run.directory)).shown_by(engine, COSTLY) < EVERYDAY
 
 
 def schemas(run: Run) -> str:
@@ -139,17 +145,18 @@ def sentences(told: Mapping[str, Any]) -> str:
 COUNTS: Final = (
     *("group", "engine", "version", "schemas", "refused", "crashed", "timed_out"),
     *("out_of_memory", "judged", "loses", "loses_real", "leaks", "leaks_real"),
-    *("traps", "traps_real", "by_format_alone", "no_json"),
+    *("traps", "traps_real", "wrong", "by_format_alone", "no_json"),
 )
+"""Schemas by what an engine does; it is `wrong` in those that it loses, leaks or traps in."""
 
 
-def counts(told: Mapping[str, Any], group: str = "") -> Iterator[Row]:
-    """A row with `COUNTS` for each engine of a summary."""
-    for name, one in told["engines"].items():
+def counts(run: Run, group: str = "") -> Iterator[Row]:
+    """A row with `COUNTS` for each engine of a run."""
+    for number, (name, one) in enumerate(run.summary["engines"].items()):
         row = {"group": group, "engine": name, "version": one["version"]}
         row |= {"schemas": sum(one["compile"].values()), **one["compile"]}
         row |= {"judged": one["loss"]["of"], "by_format_alone": one["format_only"]["schemas"]}
-        row |= {"no_json": one["not_json"]["schemas"]}
+        row |= {"no_json": one["not_json"]["schemas"], "wrong": int(wrong(run, number).sum())}
         for column, effect in (("loses", "loss"), ("leaks", "leak"), ("traps", "trap")):
             row |= {column: one[effect]["schemas"], f"{column}_real": one[effect]["real"]}
         yield row

@@ -28,7 +28,6 @@ from benchmarks.pages.layout import (
     page,
     schemas,
     sentences,
-    told_of,
 )
 from harness.printable import plural
 from harness.render.table import Table
@@ -63,7 +62,7 @@ def _group(key: str, runs: Runs) -> Iterator[str]:
         yield f"This part has {schemas(run)}."
     if key == "servers":
         yield "Values alone were put to these, whole, and no walks over tokens were made."
-    yield sentences(told_of(run))
+    yield sentences(run.summary)
 
 
 def _bugs(runs: Runs) -> Iterator[str]:
@@ -78,7 +77,7 @@ def _bugs(runs: Runs) -> Iterator[str]:
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:
-    rows = [row for key, run in runs.items() for row in counts(told_of(run), _KEYS[key])]
+    rows = [row for key, run in runs.items() for row in counts(run, _KEYS[key])]
     return {"counts": Table.of("", COUNTS, rows)}
 
 

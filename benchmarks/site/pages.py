@@ -96,6 +96,33 @@ def _toctree(caption: str, *entries: str) -> str:
     return "\n".join(lines)
 
 
+def _counted(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A table of numbers whose first column may have links."""
+    rule = "| --- |" + " ---: |" * (len(columns) - 1)
+    return "\n".join([_line(columns), rule, *(_line(_cells(row)) for row in rows)])
+
+
+def _newest(published: Published) -> list[str]:
+    """What the newest engines do with schemas of MaskBench, where that is published."""
+    if not published.newest:
+        return []
+    columns = ("engine", "refuses", "loses", "traps", "leaks", "judged")
+    rows = []
+    for one in published.newest:
+        name = one["engine"].partition("[")[0]
+        shown = f"{markdown(one['engine'])} {one['version']}"
+        link = f"[{shown}](engines/{name}.md)" if name in published.engines else shown
+        counts = {word: one[word] for word in columns[2:]}
+        rows.append({"engine": link, "refuses": one["refused"], **counts})
+    return [
+        (
+            f"Of {published.newest[0]['schemas']} schemas of MaskBench"
+            " ([how](results/newest/README.md)), an engine or a server's preset …"
+        ),
+        _counted(columns, rows),
+    ]
+
+
 def _start(published: Published, out: Path) -> str:
     """The first page: which engine can be trusted, in one table."""
     asked = [name for name in published.engines if published.was_asked_about_tools(name)]
@@ -113,15 +140,14 @@ def _start(published: Published, out: Path) -> str:
             " Schema. What each gets wrong is proven here by texts that it allows or refuses."
         ),
     ]
+    parts += _newest(published)
     if rows:
         parts += [
             (
                 f"Of {published.tools} schemas of the tools of public MCP servers"
                 " ([how](results/tools/README.md)), an engine or a server's preset …"
             ),
-            "\n".join(
-                [_line(columns), "| --- |" + " ---: |" * 4, *(_line(_cells(r)) for r in rows)]
-            ),
+            _counted(columns, rows),
             "\n".join(f"- **{word}**: {meant}" for word, meant in _MEANT.items()),
             (
                 "Every count is a lower bound. Unusual values are not counted here; the engines'"

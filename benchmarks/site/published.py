@@ -128,6 +128,7 @@ class Published:
     spellings: Mapping[str, Any] = field(default_factory=dict)
     tools: int = 0
     bugs: list[PublishedBug] = field(default_factory=list)
+    newest: list[dict[str, str]] = field(default_factory=list)
 
     @classmethod
     def read(cls, root: Path) -> Published:
@@ -142,6 +143,7 @@ class Published:
             profile["engines"],
             len(names),
             [*_listed(root), *_compared(root)],
+            _rows(root / "newest" / "counts.csv"),
         )
 
     @property

@@ -6,13 +6,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchmarks.pages.engines import alone
 from benchmarks.pages.equal import REWRITINGS, equal_sentence
-from benchmarks.pages.layout import sentence
+from benchmarks.pages.index import index_page
+from benchmarks.pages.layout import COUNTS, SPECIFICATION, sentence
+from benchmarks.pages.study import charges, rates
 from benchmarks.published import PAGES, as_drawn, found, page_of, request_of, write
 from harness.engines.specs import parse_specs
+from harness.report.frames import load_run
 from harness.schemas import rewritings
 from tests import books
-from tests.books import Book
+from tests.books import A, B, Book
+from tests.command import ROOT
 
 ASKED = 11_305
 
@@ -128,3 +133,93 @@ def test_a_group_that_has_not_been_run_is_said_to_be_missing(written):
     specification, shipped, *_ = text.split("\n## ")[1:]
     assert "has not been run" in specification
     assert "**lax 1.0** refuses 0 of 3 schemas" in shipped
+
+
+def test_what_one_roll_out_charges_is_looked_at_again_token_by_token(tmp_path):
+    """Of three tokens that the study charges to a, one is b's false rejection, and one stays open."""
+    engines = {"a": {"version": "1"}, "b": {"version": "1"}}
+    kind, other = "false_acceptance", "false_rejection"
+    study = Book("one").position(0, judged=A | B).dispute(0, A, B, 30, drawn=3)
+    study.verdicts(0, "a", kind, 3)
+    ours = Book("one").position(0, judged=A | B).dispute(0, A, B, 30, drawn=3)
+    ours.verdicts(0, "a", kind, 1).verdicts(0, "b", other, 1, first=1, effect="spelling")
+    for name, book in (("study", study), ("ours", ours)):
+        books.store(tmp_path / name, book, engines=engines)
+    runs = load_run(tmp_path / "study"), load_run(tmp_path / "ours")
+    assert [tuple(row.values()) for row in charges(*runs)] == [("a", 3, 1, 1, 1), ("b", 0, 0, 0, 0)]
+    a, b = rates(runs[1], "ours")
+    assert (a["false_acceptances"], a["accepted_per_position"]) == (1, 10)
+    assert (b["false_rejections"], b["rejected_per_position"]) == (1, 10)
+    assert b["of_these_cost_a_value"] == 0
+
+
+def test_engines_are_told_in_pairs_by_who_errs_alone():
+    pair = {"counted": "leak", "values": "everyday", "first": "lax", "second": "strict"}
+    told = {"pairs": [{**pair, "schemas": 40, "only_first": 7, "only_second": 1}]}
+    rows = list(alone({**told, "engines": {"lax": {}, "strict": {}}}, "leak"))
+    assert rows == [
+        {"engine": "lax", "lax": "", "strict": "7 of 40"},
+        {"engine": "strict", "lax": "1 of 40", "strict": ""},
+    ]
+
+
+FINDINGS = """engine,version,tool,backend,finding,keyword,text,why
+outlines,0.2.14,a/b,,"loses, leaks",type,1,
+llguidance,1.9.1,a/c,,refuses,,,Unknown format: json
+xgrammar,0.2.8,a/d,,(loses),type,1,
+"""
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results directory with a page on two tools."""
+    manifest = {"servers": [{"schemas": {f"a/{name}": "" for name in "bcde"}}]}
+    for file, text in (
+        ("README.md", "# Tools of public servers\n"),
+        ("findings.csv", FINDINGS),
+        ("manifest.json", json.dumps(manifest)),
+    ):
+        (tmp_path / "tools").mkdir(exist_ok=True)
+        (tmp_path / "tools" / file).write_text(text)
+    return tmp_path
+
+
+def counted(engine, **numbers):
+    row = {**dict.fromkeys(COUNTS, 0), "group": SPECIFICATION, "engine": engine, "version": "1"}
+    return {**row, "schemas": 500, "judged": 500, **numbers}
+
+
+def test_the_index_answers_by_tools_until_there_is_more(results):
+    text = index_page(results)
+    assert "these answers are of tools alone" in text
+    assert "**outlines 0.2.14**: in 1 of 4 schemas ([tools](tools/README.md))" in text
+    (large,) = (line for line in text.splitlines() if line.startswith("- **Large"))
+    assert "**xgrammar 0.2.8** is right in all; llguidance 1.9.1 does not compile 1" in text
+    assert "no result that tells is published yet" in large
+
+
+def test_the_index_takes_its_answers_from_the_newest_engines(results):
+    rows = [
+        counted("xgrammar", refused=2, wrong=9, loses=5, leaks=6),
+        counted("llguidance", refused=40, wrong=3, traps=3),
+        counted("outlines", refused=200, timed_out=50, wrong=1, leaks=1),
+        counted("xgrammar", group="As servers have them", wrong=400),
+    ]
+    (results / "newest").mkdir()
+    (results / "newest" / "README.md").write_text("# The newest engines\n")
+    with (results / "newest" / "counts.csv").open("w") as file:
+        writer = csv.DictWriter(file, COUNTS)
+        writer.writeheader()
+        writer.writerows(rows)
+    text = index_page(results)
+    assert "alone" not in text
+    assert "**xgrammar 1**: refuses 2 and loses a value in 5 of 500 ([newest]" in text
+    (own,) = (line for line in text.splitlines() if line.startswith("- **Extraction"))
+    assert own.index("llguidance") < own.index("xgrammar") < own.index("outlines")
+    assert "outlines 1 is wrong in 1 and does not compile 250" in own
+
+
+def test_the_page_on_all_results_is_that_of_their_tables():
+    assert (ROOT / "results" / "README.md").read_text("utf-8") == index_page(ROOT / "results"), (
+        "make results ONLY=index writes it anew"
+    )

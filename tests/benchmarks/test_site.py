@@ -43,6 +43,9 @@ CELLS = """keyword,place,engine,version,outcome,let_through,forbidden
 enum,root,xgrammar,0.2.8,too_lax,"{""a"": 2}",
 enum,item,xgrammar,0.2.8,enforced,,
 """
+NEWEST = """group,engine,version,schemas,refused,loses,traps,leaks,judged
+Closest to the specification,xgrammar,0.2.8,500,4,17,1,23,490
+"""
 SPELLINGS = {
     "engines": {
         "xgrammar": {
@@ -74,6 +77,8 @@ def root(tmp_path_factory):
         "results/tools/README.md": "# Tools\n\n[findings](findings.csv)\n",
         "results/tools/findings.csv": FINDINGS,
         "results/tools/manifest.json": json.dumps(manifest),
+        "results/newest/README.md": "# The newest engines\n",
+        "results/newest/counts.csv": NEWEST,
         "results/spellings/README.md": "# Spellings of engines\n",
         "results/spellings/profile.json": json.dumps(SPELLINGS),
         "results/conformance/cells.csv": CELLS,
@@ -125,12 +130,16 @@ def test_links_lead_somewhere_and_nothing_is_fetched(site):
             assert not name or name in (*pages[target.resolve()].names, "")
 
 
+def cells(table):
+    rows = [re.findall(r"<t[dh].*?</t[dh]>", row, re.DOTALL) for row in table.split("</tr>")]
+    return [[re.sub(r"<[^>]+>", "", one).strip() for one in row] for row in rows]
+
+
 def test_the_answer_comes_first(site):
     text = (site / "index.html").read_text("utf-8")
-    table = text[text.index("<table") : text.index("</table>")]
-    rows = [re.findall(r"<t[dh].*?</t[dh]>", row, re.DOTALL) for row in table.split("</tr>")]
-    cells = [[re.sub(r"<[^>]+>", "", one).strip() for one in row] for row in rows]
-    assert cells[1:3] == [
+    newest, tools = re.findall(r"<table.*?</table>", text, re.DOTALL)
+    assert cells(newest)[1] == ["xgrammar 0.2.8", "4", "17", "1", "23", "490"]
+    assert cells(tools)[1:3] == [
         ["llguidance 1.9.1", "1", "", "", ""],
         ["xgrammar 0.2.8", "", "1", "", "1"],
     ]

@@ -1,0 +1,223 @@
+"""The page on all published results: three answers, computed from their tables, and the pages.
+
+Answers come from the table `counts.csv` of `newest`, else of `values`, and from the findings of
+`tools`; what large schemas do, from `large.csv` of `values`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.pages.layout import SPECIFICATION, WORDS, listed, page
+from benchmarks.site.published import Published
+from harness.engines.presets import servers
+from harness.engines.specs import DEFAULT, with_version
+
+_ABOUT: Final[Mapping[str, str]] = {
+    "newest": "The newest engines, as shipped, and servers' presets on 500 schemas; their bugs",
+    "values": "All of MaskBench, by values: refusals, times of compilation, losses and leaks",
+    "tools": "The tools of eleven public servers, by all engines and presets",
+    "engines": "Nine engines on the same schemas, in pairs",
+    "equal": "Schemas that mean the same: what engines do under one of two forms alone",
+    "study": "The original study, by its procedure and by ours",
+    "one-roll-out": "What one roll-out per token calls a false acceptance",
+    "shared-errors": "What all three default engines get wrong: two values and a format",
+    "spellings": "How engines may spell JSON: a battery of questions, all engines and presets",
+    "conformance": "Which keyword each engine keeps at which place",
+    "protocol": "What servers rely on beside the masks' content",
+    "versions": "What changed between two versions: counted before values and spellings were told"
+    " apart",
+    "recall": "What the ordinary method finds under patterns, where the truth is known: its recall",
+    "impact": "What masks cost a small model on function calls",
+}
+"""What each directory holds, in the order in which they are listed."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an engine did with `of` schemas; `wrong` are those with a loss, a leak or a trap."""
+
+    engine: str
+    of: int
+    refused: int
+    failed: int
+    wrong: int
+    loses: int = 0
+    leaks: int = 0
+    traps: int = 0
+
+    @property
+    def unusable(self) -> int:
+        return self.refused + self.failed + self.wrong
+
+    @property
+    def wrong_share(self) -> float:
+        """Of those that it takes."""
+        return self.wrong / max(self.of - self.refused - self.failed, 1)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A page with answers of the default engines, and what its schemas are."""
+
+    name: str
+    schemas: str
+    answers: Sequence[Answer]
+
+    @property
+    def link(self) -> str:
+        return f"[{self.name}]({self.name}/README.md)"
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.exists() else []
+
+
+def counted(root: Path) -> Source | None:
+    """The answers of `newest`, else of `values`; None where neither is published."""
+    for name in ("newest", "values"):
+        rows = [
+            row
+            for row in _rows(root / name / "counts.csv")
+            if row["engine"] in DEFAULT and row["group"] in ("", SPECIFICATION)
+        ]
+        if rows:
+            asked = max(int(row["schemas"]) for row in rows)
+            return Source(name, f"{asked:,} schemas of MaskBench", [*map(_answer, rows)])
+    return None
+
+
+def _answer(row: Mapping[str, str]) -> Answer:
+    failed = sum(int(row[one]) for one in ("crashed", "timed_out", "out_of_memory"))
+    names = ("refused", "wrong", "loses", "leaks", "traps")
+    numbers = {name: int(row[name]) for name in names}
+    engine = with_version(row["engine"], row["version"])
+    return Answer(engine, int(row["schemas"]), failed=failed, **numbers)
+
+
+def tools(root: Path, specs: Sequence[str] = DEFAULT) -> Source | None:
+    """The answers of `tools`; a preset has them where it was asked."""
+    published = Published.read(root)
+    answers = []
+    for spec in filter(published.was_asked_about_tools, specs):
+        words = [row["finding"].split(", ") for row in published.findings if row["engine"] == spec]
+        counts = published.counts(spec)
+        told = {name: counts[name] for name in ("loses", "leaks", "traps")}
+        wrong = sum(not set(told).isdisjoint(one) for one in words)
+        failed = sum("no answer" in one for one in words)
+        engine = with_version(spec, published.version(spec))
+        answers.append(Answer(engine, published.tools, counts["refuses"], failed, wrong, **told))
+    named = f"{published.tools:,} schemas of tools of public servers"
+    return Source("tools", named, answers) if answers else None
+
+
+def large(root: Path) -> Source | None:
+    """The answers of `values` on large schemas."""
+    rows = [row for row in _rows(root / "values" / "large.csv") if _is_default(row["engine"])]
+    answers = [
+        Answer(row["engine"], *(int(row[one]) for one in ("of", "refused", "failed", "wrong")))
+        for row in rows
+    ]
+    several = f"{max(one.of for one in answers):,} large schemas of MaskBench" if answers else ""
+    return Source("values", several, answers) if answers else None
+
+
+def _is_default(engine: str) -> bool:
+    return engine.split(" ", maxsplit=1)[0] in DEFAULT
+
+
+def _lines(sources: Sequence[Source], told: Callable[[Answer], str]) -> str:
+    """A line for each engine: what it does with the schemas of each source."""
+    by_engine: dict[str, list[str]] = {}
+    for source in sources:
+        for one in source.answers:
+            by_engine.setdefault(one.engine, []).append(f"{told(one)} ({source.link})")
+    return "\n".join(f"- **{name}**: {'; '.join(parts)}" for name, parts in by_engine.items())
+
+
+def _leaks(one: Answer) -> str:
+    return f"in {one.leaks:,} of {one.of:,} schemas" if one.leaks else f"in none of {one.of:,}"
+
+
+def _cannot(one: Answer) -> str:
+    parts = [f"refuses {one.refused:,}"] * bool(one.refused)
+    parts += [f"fails on {one.failed:,}"] * bool(one.failed)
+    parts += [f"loses a value in {one.loses:,}"] * bool(one.loses)
+    parts += [f"traps in {one.traps:,}"] * bool(one.traps)
+    return f"{listed(parts)} of {one.of:,}" if parts else f"writes all that was tried of {one.of:,}"
+
+
+def _choice(use: str, source: Source | None, rank: Callable[[Answer], Any]) -> str:
+    """The engine that comes first for a use, with the others after it."""
+    if source is None:
+        return f"- **{use}**: no result that tells is published yet."
+    told = []
+    for at, one in enumerate(sorted(source.answers, key=rank)):
+        words = [f"is wrong in {one.wrong:,}"] * bool(one.wrong)
+        words += [f"does not compile {one.refused + one.failed:,}"] * (one.unusable > one.wrong)
+        name = one.engine if at else f"**{one.engine}**"
+        told.append(f"{name} {listed(words) if words else 'is right in all'}")
+    return f"- **{use}**: of {source.schemas} {'; '.join(told)} ({source.link})."
+
+
+def _usable(one: Answer) -> tuple[float, ...]:
+    return one.unusable / max(one.of, 1), one.wrong
+
+
+def _reliable(one: Answer) -> tuple[float, ...]:
+    return one.refused + one.failed > one.of / 4, one.wrong_share, one.refused + one.failed
+
+
+_RULE: Final = (
+    "The best comes first: the one that is wrong in or does not compile the fewest; for a schema of"
+    " your own, which you can change where an engine refuses it, the one that is wrong in the"
+    " smallest share of what it compiles. What an engine lets through a validator finds afterwards;"
+    " what it forbids nobody sees."
+)
+
+
+def _answers(root: Path) -> Iterator[str]:
+    main, of_tools = counted(root), tools(root)
+    sources = [one for one in (main, of_tools) if one]
+    if main is None:
+        yield "The large runs are not published yet: these answers are of tools alone."
+    yield "## Which engine lets invalid values through?"
+    yield _lines(sources, _leaks)
+    yield "## Which engine cannot write valid ones?"
+    yield _lines(sources, _cannot)
+    yield "## What to choose?"
+    choices = (
+        ("Tools", of_tools, _usable),
+        ("Tools, on a server", tools(root, servers()), _usable),
+        ("Extraction, by a schema of your own", main, _reliable),
+        ("Large schemas", large(root), _usable),
+    )
+    yield "\n".join(_choice(*one) for one in choices)
+    yield _RULE
+
+
+def _pages(root: Path) -> str:
+    there = [one.parent.name for one in sorted(root.glob("*/README.md"))]
+    order = [*(name for name in _ABOUT if name in there), *(n for n in there if n not in _ABOUT)]
+    lines = []
+    for name in order:
+        first = (root / name / "README.md").read_text("utf-8").splitlines()[0]
+        lines.append(f"- [{_ABOUT.get(name, first.removeprefix('# '))}]({name}/README.md)")
+    return "\n".join(lines)
+
+
+def index_page(root: Path) -> str:
+    """The page on the results in a directory."""
+    return page(
+        "Results",
+        "Which engine to trust with a JSON Schema, each in the configuration closest to the"
+        f" specification. {WORDS}",
+        *_answers(root),
+        "## Where each comes from",
+        "Each page is made by `make results ONLY=NAME`, this one by `make results ONLY=index`.",
+        _pages(root),
+    )

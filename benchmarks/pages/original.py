@@ -1,0 +1,15 @@
+"""What the original study reports, as far as it is known: its figures, and where they stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SOURCE: Final = "https://blog.dottxt.ai/comparing-the-quality-of-structured-generation-engines.html"
+SCHEMAS: Final = 5_047
+REFUSED: Final = (403, 424, 38)
+"""Schemas that its three engines do not compile. Whose each is could not be read."""
+PER_POSITION: Final = {
+    "xgrammar": {"false_acceptances": 7.9, "false_rejections": 0.21},
+    "llguidance": {"false_rejections": 3.4},
+}
+"""Wrong tokens per position."""
