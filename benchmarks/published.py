@@ -32,7 +32,6 @@ from harness.runs.directory import MANIFEST, RunDirectory
 
 if TYPE_CHECKING:
     from benchmarks.pages.layout import Published, Runs
-    from harness.bugs.listing import Bug
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _RESULTS: Final = _ROOT / "results"
@@ -102,9 +101,9 @@ def write(runs: Runs, about: Published, out: Path) -> None:
     (out / "README.md").write_text(about.page(runs), "utf-8")
     for name, table in about.tables(runs).items():
         (out / f"{name}.csv").write_text(as_csv(table), "utf-8")
-    bugs: list[Bug] = [bug for key in about.searched if key in runs for bug in bugs_of(runs[key])]
-    if bugs:
-        _write_json(out / "bugs.json", [bug.row() for bug in bugs])
+    known = [bugs_of(runs[key]) for key in about.searched if key in runs]
+    if rows := [bug.row() for some in known if some for bug in some.bugs]:
+        _write_json(out / "bugs.json", rows)
     manifests = {key: _kept(run.path / MANIFEST, len(run.cases)) for key, run in runs.items()}
     _write_json(out / "manifest.json", manifests.get("", manifests))
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from harness.analysis.rates import EVERYDAY, Rates
 from harness.analysis.stored import stored_run
-from harness.bugs.listing import Bug, known_bugs
+from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.classification.departures import load_catalogue
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, with_version
-from harness.printable import markdown, one_line
+from harness.printable import code, markdown, one_line
 from harness.render.table import Row, Table, as_markdown
 from harness.report.frames import Run
 from harness.verdict_kinds import COSTLY
@@ -122,8 +122,8 @@ def sentence(name: str, one: Mapping[str, Any]) -> str:
     words = [f"refuses {outcomes['refused']:,}"]
     words += [text.format(f"{outcomes[at]:,}") for at, text in _FAILED.items() if outcomes[at]]
     costs = [told("loss", "loses a value in"), told("leak", "leaks one in")]
-    names = {"loss": "losses", "leak": "leaks"}
-    rare = [f"{one[at]['rare']:,} {plural}" for at, plural in names.items() if one[at]["rare"]]
+    nouns = {"loss": ("loss", "losses"), "leak": ("leak", "leaks")}
+    rare = [f"{n:,} {noun[n > 1]}" for at, noun in nouns.items() if (n := one[at]["rare"])]
     return (
         f"- **{markdown(with_version(name, one['version']))}** {listed(words)} of"
         f" {sum(outcomes.values()):,} schemas; of {of:,} judged it"
@@ -162,29 +162,20 @@ def counts(run: Run, group: str = "") -> Iterator[Row]:
         yield row
 
 
-def bugs_of(run: Run) -> Sequence[Bug]:
-    """The bugs of a run as far as they were searched for, worst first."""
-    known = known_bugs(run.directory, load_catalogue())
-    return known.bugs if known else ()
+def bugs_of(run: Run) -> BugList | None:
+    """The bugs of a run, worst first; None where nobody searched for them."""
+    return known_bugs(run.directory, load_catalogue())
 
 
 _LONGEST: Final = 160
-BUGS: Final = ("bug", "costs", "what_is_wrong", "schemas", "real", "text", "under", "upstream")
 
 
-def bug_rows(bugs: Iterable[Bug]) -> Iterator[Row]:
-    """A row with `BUGS` for each bug, to be read: `text` under a schema is its smallest case."""
-    for one in bugs:
-        row = one.row()
-        schema, text = (one_line(part, _LONGEST) for part in (one.error.schema, row["text"]))
-        known = f"{one.upstream.status}: {one.upstream.thread}" if one.upstream else ""
-        yield {
-            "bug": one.id,
-            "costs": one.effect.replace("_", " "),
-            "what_is_wrong": one.title,
-            "schemas": f"{one.cases:,} of {one.judged:,}",
-            "real": one.severities["real"],
-            "text": text,
-            "under": schema,
-            "upstream": known,
-        }
+def bug_line(one: Bug) -> str:
+    """A bug to be read: what it costs, in how many schemas, what is wrong, its smallest case."""
+    text, schema = (one_line(part, _LONGEST) for part in (one.row()["text"], one.error.schema))
+    real = f" ({one.severities.get('real', 0):,} real)"
+    known = f" Upstream: [{one.upstream.status}]({one.upstream.thread})." if one.upstream else ""
+    return (
+        f"- `{one.id}` {one.effect.replace('_', ' ')} in {one.cases:,} of {one.judged:,}{real}:"
+        f" {markdown(one.title)}. Smallest case: {code(text)} under {code(schema)}.{known}"
+    )

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from benchmarks.pages.layout import (
-    BUGS,
     COUNTS,
     GROUPS,
     GROUPS_MEAN,
@@ -20,11 +19,10 @@ from benchmarks.pages.layout import (
     WORDS,
     Published,
     Runs,
-    bug_rows,
+    bug_line,
     bugs_of,
     counts,
     drawn,
-    markdown_table,
     page,
     schemas,
     sentences,
@@ -67,13 +65,21 @@ def _group(key: str, runs: Runs) -> Iterator[str]:
 
 def _bugs(runs: Runs) -> Iterator[str]:
     """The bugs of each engine, worst first, with the smallest case of each."""
-    bugs = bugs_of(runs["specification"]) if "specification" in runs else ()
-    if bugs:
-        yield "## Bugs, worst first"
-    for engine in dict.fromkeys(one.engine for one in bugs):
-        mine = [one for one in bugs if one.engine == engine]
+    known = bugs_of(runs["specification"]) if "specification" in runs else None
+    if known is None:
+        return
+    yield "## Bugs, worst first"
+    yield (
+        f"Each is shrunk to the smallest schema and text that show it; together they explain"
+        f" {known.percent_explained} of {known.verdicts:,} verdicts of the engines closest to the"
+        " specification."
+    )
+    for engine in dict.fromkeys(one.engine for one in known.bugs):
+        mine = known.of(engine)
         yield f"### {engine}: {plural(len(mine), 'bug')}"
-        yield markdown_table(BUGS, tuple(bug_rows(mine[:_SHOWN])))
+        yield "\n".join(map(bug_line, mine[:_SHOWN]))
+        if len(mine) > _SHOWN:
+            yield f"{len(mine) - _SHOWN:,} more are in [bugs.json](bugs.json)."
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:

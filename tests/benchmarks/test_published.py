@@ -9,7 +9,7 @@ import pytest
 from benchmarks.pages.engines import alone
 from benchmarks.pages.equal import REWRITINGS, equal_sentence
 from benchmarks.pages.index import index_page
-from benchmarks.pages.layout import COUNTS, SPECIFICATION, sentence
+from benchmarks.pages.layout import COUNTS, SPECIFICATION, bug_line, sentence
 from benchmarks.pages.study import charges, rates
 from benchmarks.published import PAGES, as_drawn, found, page_of, request_of, write
 from harness.engines.specs import parse_specs
@@ -17,6 +17,7 @@ from harness.report.frames import load_run
 from harness.schemas import rewritings
 from tests import books
 from tests.books import A, B, Book
+from tests.buglists import REPORTED, bug
 from tests.command import ROOT
 
 ASKED = 11_305
@@ -85,6 +86,15 @@ def test_an_engine_is_told_in_a_sentence():
         "- **lax 1.0** refuses 3 and does not compile 2 in time of 100 schemas; of 95 judged it"
         " loses a value in 4 (1 real), leaks one in 6 (6 real, 5 declared) and traps in 0."
         " By unusual values alone: 2 losses."
+    )
+
+
+def test_a_bug_is_told_with_what_it_costs_and_its_smallest_case():
+    known = bug("lax", 7, severity="real", cases=4, upstream=REPORTED)
+    assert bug_line(known) == (
+        "- `00000007` lost value in 4 of 10 (4 real): a value such as -0 is refused under"
+        ' `minimum`. Smallest case: `-0` under `{"type":"integer","minimum":0}`.'
+        " Upstream: [open](https://example.org/threads/7)."
     )
 
 
