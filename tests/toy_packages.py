@@ -79,12 +79,12 @@ def wheel(directory, name, version, requires=(), text=""):
 
 
 def small_index(directory, monkeypatch, *, exist_ok=False):
-    """Have pip and uv know of toy-engine 1.0, which needs a base, of 2.0, and of nothing else."""
+    """Have pip know of toy-engine 1.0, which needs a base, of 2.0, and of nothing else."""
     directory.mkdir(exist_ok=exist_ok)
     wheel(directory, "toy-engine", "1.0", requires=["toy-base>=1"])
     wheel(directory, "toy-engine", "2.0")
     wheel(directory, "toy-base", "1.5")
-    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")

@@ -34,6 +34,9 @@ def equal_schemas(stored: StoredRun) -> list[dict[str, Any]]:
     return [found[key] for key in sorted(found)]
 
 
+_IN_ANOTHER_ORDER: Final = ("reordered-members", "split-members")
+"""Here an engine may refuse a text for the order of its members, and its value may leak still."""
+
 _PAIRS: Final = f"""
 WITH rewritten AS (SELECT case_row, name, regexp_extract(name, '.*{MARK}(.*)', 1) AS rewriting
     FROM cases WHERE family = '{EQUAL}'),
@@ -45,7 +48,7 @@ forms AS (SELECT name, rewriting, new AS here, old AS there, 'rewriting' AS form
 
 _SCHEMAS: Final = "SELECT rewriting, count(*) AS n FROM pairs GROUP BY rewriting"
 
-_WRONG: Final = """,
+_WRONG: Final = f""",
 outcomes AS (SELECT engine, case_row, bool_or(outcome = 'compiled') AS compiled,
     bool_or(outcome = 'refused') AS refused FROM engines WHERE stage = 'compile' GROUP BY ALL),
 values AS (SELECT engine, case_row, number, effect::VARCHAR AS effect, shown_by FROM verdicts
@@ -59,6 +62,7 @@ wrong AS (
     JOIN values a ON a.case_row = f.here AND a.shown_by <> 'rare'
     JOIN (VALUES ('lost_value', 'loses'), ('invalid_value', 'leaks')) w(effect, what)
         ON w.effect = a.effect
+        AND NOT (what = 'leaks' AND form = 'original' AND rewriting IN {_IN_ANOTHER_ORDER})
     SEMI JOIN tested t ON t.case_row = f.there AND t.engine = a.engine AND t.number = a.number
         AND t.evidence = 'instance'
     ANTI JOIN values b ON b.case_row = f.there AND b.engine = a.engine AND b.number = a.number)

@@ -6,7 +6,7 @@ in different orders, and then each of these is an order to try.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -47,6 +47,7 @@ def member_orders(
                 at = known.index(name) + 1
     declared = _Declared(schema)
     every: list[Order] = [as_given, declared.order(0), declared.order(0, required_first=True)]
+    every.append(declared.merged)
     own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
     further = [declared.order(rank) for rank in range(1, _RANKS)]
     return lambda engine: [*own.get(engine, every), *further]
@@ -86,6 +87,28 @@ class _Declared:
 
         return order
 
+    def merged(self, path: str, names: Sequence[str]) -> Sequence[str]:
+        """Members as all subschemas of their place declare them that are made one.
+
+        What a subschema applies whatever the value is comes before its own members, and what its
+        branches declare after them, as llguidance 1.9 has it.
+        """
+        seen: set[int] = set()
+
+        def declared(part: dict[str, Any]) -> Iterator[str]:
+            if id(part) not in seen:
+                seen.add(id(part))
+                always, branches = self._applied(part)
+                for one in always:
+                    yield from declared(one)
+                yield from mapping(part, "properties")
+                for one in branches:
+                    yield from declared(one)
+
+        known = [name for part in self._reached(path) for name in declared(part)]
+        places = {name: at for at, name in enumerate(dict.fromkeys([*known, *self._others]))}
+        return sorted(names, key=lambda name: places.get(name, len(places)))
+
     def _best(self, path: str, names: Sequence[str], rank: int) -> dict[str, Any]:
         """The subschema of that rank among those that declare or require most of some names."""
         for some in (self._reached(path), self._everywhere):
@@ -114,9 +137,18 @@ class _Declared:
             part = todo.pop(0)
             if isinstance(part, dict) and id(part) not in found:
                 found[id(part)] = part
-                todo += [one.schema for one in subschemas(part) if one.keyword in IN_PLACE]
-                todo += [self._schema.resolve(part[one], part) for one in REFERENCES if one in part]
+                todo += [one for some in self._applied(part) for one in some]
         return list(found.values())
+
+    def _applied(self, part: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The subschemas that one applies in its place: whatever the value is, and as branches."""
+        always = [self._schema.resolve(part[one], part) for one in REFERENCES if one in part]
+        branches: list[Any] = []
+        for one in subschemas(part):
+            if one.keyword in IN_PLACE:
+                (always if one.keyword in ("allOf", "oneOf") else branches).append(one.schema)
+        found = ([one for one in some if isinstance(one, dict)] for some in (always, branches))
+        return next(found), next(found)
 
 
 def _names(schema: dict[str, Any]) -> list[str]:

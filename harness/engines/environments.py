@@ -2,19 +2,18 @@
 
 An environment is a virtual environment that, through a path file, sees the packages beside
 maskcourt: what fits is shared (torch alone has gigabytes), only what does not fit is installed, in
-front of the shared copy. `uv` does not count what lies outside of its environment, so it installs
-packages without what they require, and that is looked for here. The shared directory is a plain
+front of the shared copy. Packages are installed without what they require, which is looked for
+here: pip would count the shared copies. The shared directory is a plain
 path, so that path files in it stay unread: those of an editable install can put their package in
 front of every directory.
 
 It is built under another name, under a lock that the installer holds too, and renamed when it is
 complete. What a killed process leaves is never used, nor what others than this user and root made
-or can write to. Sources: Python's ``site`` and ``venv``, `uv pip`; the messages of uv 0.13.
+or can write to. Sources: Python's ``site`` and ``venv``; the messages of pip 26.
 """
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import fcntl
 import hashlib
@@ -345,7 +344,7 @@ def _made(wanted: _Wanted) -> _Environment:
             building = path.with_name(f"{path.name}.building")
             _remove(building)
             before = os.umask(0o077)
-            os.umask(before | 0o022)  # for uv too: what others can write to is not used
+            os.umask(before | 0o022)  # for pip too: what others can write to is not used
             try:
                 _build(_Environment(building), wanted, lock)
                 _remove(path)
@@ -384,12 +383,11 @@ def _build(environment: _Environment, wanted: _Wanted, lock: int) -> None:
     venv.EnvBuilder(symlinks=True).create(environment.path)
     shared = "".join(f"{path}\n" for path in _shared_packages())
     Path(*environment.own, "maskcourt_shared.pth").write_text(shared, "utf-8")
-    cache = environment.path / "cache"  # nobody else's: files may be linked from there
-    uv = partial(_uv, f"--python={environment.interpreter}", f"--cache-dir={cache}", lock=lock)
+    pip = partial(_pip, environment.interpreter, lock=lock)
     marker: dict[str, Any] = {}
     asked = [str(one) for one in wanted.pins]
     if (build := wanted.build) is not None:
-        if (done := uv("--reinstall", str(build.path))).returncode:
+        if (done := pip(str(build.path))).returncode:
             message = f"{build.path} cannot be installed: {_reason(done.stderr)}"
             raise UsageError(f"{wanted.engine}: {message}")
         found = _find(wanted.name, environment.own)
@@ -404,8 +402,8 @@ def _build(environment: _Environment, wanted: _Wanted, lock: int) -> None:
         asked = environment.required(wanted)[1]
     before: list[str] = []
     while asked and asked != before:  # the same a second time: it cannot be met
-        if (done := uv("--reinstall", *asked)).returncode:
-            fetched = "Failed to fetch" not in done.stderr
+        if (done := pip(*asked)).returncode:
+            fetched = "connection broken by" not in done.stderr
             what = _reason(done.stderr) if fetched else "no package index can be reached"
             raise UsageError(
                 f"{wanted.engine}: {wanted} cannot be installed: {what}",
@@ -414,81 +412,31 @@ def _build(environment: _Environment, wanted: _Wanted, lock: int) -> None:
         before, asked = asked, environment.required(wanted)[1]
     if not environment.has(wanted):
         raise UsageError(f"{wanted.engine}: {wanted} was installed, and is not there")
-    shutil.rmtree(cache, ignore_errors=True)
-    (environment.path / ".lock").unlink(missing_ok=True)  # uv's, which everybody can write to
     marker["unmet"] = sorted(environment.required(wanted)[0])
     (environment.path / MARKER).write_text(json.dumps(marker), "utf-8")
 
 
-_ELSEWHERE = ("UV_PREFIX", "UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_TARGET")
-"""Settings of uv that would install to somewhere else."""
-
-_OPTIONS = {
-    "index-url": "--default-index",
-    "extra-index-url": "--index",
-    "find-links": "--find-links",
-    "trusted-host": "--allow-insecure-host",
-    "constraint": "--constraints",
-    "no-binary": "--no-binary",
-    "only-binary": "--only-binary",
-}
-"""Options of uv by settings of pip; each may have several values."""
-
-_SWITCHES = {"no-index": "--no-index", "pre": "--prerelease=allow"}
-_VARIABLES = {
-    "cert": "SSL_CERT_FILE",
-    "proxy": "ALL_PROXY",
-    "retries": "UV_HTTP_RETRIES",
-    "default-timeout": "UV_HTTP_TIMEOUT",
-    "timeout": "UV_HTTP_TIMEOUT",
-}
-
-
-def _uv(*asked: str, lock: int) -> subprocess.CompletedProcess[str]:
-    """Have `uv` install packages, without what they require."""
-    import uv
-
-    options, variables = _as_pip()
-    own = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+def _pip(interpreter: Path, *asked: str, lock: int) -> subprocess.CompletedProcess[str]:
+    """Have `pip` install packages there, without what they require, from where it is told to."""
+    quiet = ("--disable-pip-version-check", "--no-input", "--no-color", "--no-warn-script-location")
     return subprocess.run(
         [
-            *(uv.find_uv_bin(), "pip", "install", "--no-config", "--no-progress"),
-            *("--color=never", "--no-deps", *options, *asked),
+            *(sys.executable, "-m", "pip", f"--python={interpreter}", "install", *quiet[:3]),
+            *(quiet[3], "--no-deps", "--force-reinstall", *asked),
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-        env={**variables, **own},
         # it outlives a killed parent: until it has ended, nobody else may build here
         pass_fds=(lock,),
         check=False,
     )
 
 
-def _as_pip() -> tuple[list[str], dict[str, str]]:
-    """Options and variables that have uv look where pip, if there is one, would look."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    settings: dict[str, str] = {}
-    order = {"global": 0, "install": 1, ":env:": 2}  # the later ones count
-    for line in sorted(listed.splitlines(), key=lambda one: order.get(one.split(".")[0], -1)):
-        name, _, value = line.partition("=")
-        with contextlib.suppress(ValueError, SyntaxError):
-            settings[name.rpartition(".")[2]] = str(ast.literal_eval(value))
-    options = ["--index-strategy=unsafe-best-match"]
-    for name, option in _SWITCHES.items():
-        options += [option] * (settings.get(name, "").lower() in ("1", "true", "yes", "on"))
-    for name, option in _OPTIONS.items():
-        options += [f"{option}={one}" for one in settings.get(name, "").split()]
-    known = settings.keys() & _VARIABLES
-    return options, {_VARIABLES[name]: settings[name] for name in sorted(known)}
-
-
 def _reason(printed: str) -> str:
-    """The last cause, in one line, and where building failed the last line of that."""
-    *_, cause = re.split(r"^ *(?:error|cause): ", printed, flags=re.MULTILINE)
-    first, _, built = cause.partition("[stderr]")
-    last = built.strip().splitlines()[-1:]
-    return ": ".join(" ".join(one.split()) for one in [first, *last])[:300]
+    """The last error, in one line, and where building failed the last line of that."""
+    errors = re.findall(r"^ERROR: (.+)", printed, flags=re.MULTILINE)
+    built = re.findall(r"(.+)\n *\[end of output\]", printed)
+    return ": ".join(" ".join(one.split()) for one in [*errors[-1:], *built[-1:]])[:300]

@@ -44,6 +44,19 @@ def test_names_that_are_only_required_come_before_those_of_other_places():
     assert '{"a": {"b": 0, "a": 0}}' in written(schema, {"a": {"a": 0, "b": 0}})
 
 
+def test_what_a_place_applies_is_made_one_with_what_it_declares():
+    """As llguidance 1.9.1 writes it, and in no other order: `allOf`, then its own, then branches."""
+    some = {name: {"properties": {name: {}}} for name in "bcd"}
+    schema = {
+        "required": ["a", "b", "c", "d"],
+        "properties": {"a": {}},
+        "anyOf": [some["b"]],
+        "allOf": [{"allOf": [some["d"]], **some["c"]}],
+    }
+    found = written(schema, {"a": 1, "b": 2, "c": 3, "d": 4})
+    assert '{"d": 4, "c": 3, "a": 1, "b": 2}' in found
+
+
 def test_a_schema_that_refers_to_itself_has_an_end():
     schema = {"$ref": "#", "properties": {"b": {"$ref": "#"}, "a": {}}}
     value = {"a": 1, "b": {"a": 1, "b": {}}}

@@ -14,7 +14,7 @@ from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import Refused
 from tests.books import Book, all_bugs, store
 from tests.inprocess import case, make_run
-from tests.miniatures import Enumerator
+from tests.miniatures import Enumerator, Language, texts_of
 
 LIST = {"type": "array", "items": {"const": "ab"}, "maxItems": 2}
 MEMBERS = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -57,6 +57,31 @@ class Planted(Enumerator):
         language = super().language(schema)
         lost = {b'["ab"]'} if "enum" in schema["items"] else set()
         return replace(language, texts=language.texts - lost)
+
+
+class InOrder(Enumerator):
+    """Writes members in the order in which they are declared, and any constant as 1 or 2."""
+
+    def language(self, schema):
+        names = schema["properties"]
+        pairs = (zip(names, values, strict=True) for values in ((1, 1), (1, 2), (2, 1), (2, 2)))
+        return Language(texts_of(map(dict, pairs)))
+
+
+def test_a_text_that_is_refused_for_its_order_is_no_value_that_does_not_leak(tmp_path):
+    """Under the members' other order it is refused for that; its value leaks all the same."""
+    vocabulary = replace(byte_vocabulary(), pattern=r"(?s:.)")
+    run = make_run([InOrder], vocabulary, Rules(walks=0, samples=0, generated=0))
+    schema = {"properties": {"a": {"const": 1}, "b": {"const": 2}}, "required": ["a", "b"]}
+    books = []
+    for one in beside(case(schema, {"a": 1, "b": 2}, invalid=[{"a": 2, "b": 2}], name="x")):
+        if one.id.partition("~")[2] in ("", "reordered-members"):
+            books.append(Book(one.id))
+            books[-1].rows = run.run(one)
+    engines = {"InOrder": {"version": "1", "options": {}}}
+    stored = StoredRun(store(tmp_path / "run", *books, engines=engines), all_bugs)
+    assert summary(stored.run, all_bugs)["engines"]["InOrder"]["leak"]["schemas"] == 1
+    assert equal_schemas(stored) == []
 
 
 def test_what_is_wrong_under_one_form_alone_is_charged_to_it(tmp_path):
