@@ -143,7 +143,7 @@ def main(name: str, path: Path | None, out: Path | None, lanes: int | None, only
             with interrupts.heeded():
                 make(about, path, lanes)
         if not (runs := found(about, path)):
-            raise click.ClickException(f"there is no run of {name} at {path}; leave out --page")
+            raise click.UsageError(f"there is no run of {name} at {path}; leave out --page")
         write(runs, about, out or _RESULTS / name)
         if out is None:
             _write_index(_RESULTS)

@@ -139,6 +139,8 @@ def sentences(told: Mapping[str, Any]) -> str:
         taken = listed([f"{library} {n:,}" for library, n in one["backends"].items() if n] or [""])
         more = f" Taken by {taken}." if len(one["backends"]) > 1 and taken else ""
         lines.append(sentence(name, one) + more)
+    failed = told["harness_errors"]
+    lines += ["", f"On {failed:,} the harness itself failed: these do not count."] * bool(failed)
     return "\n".join(lines)
 
 

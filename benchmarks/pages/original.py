@@ -12,4 +12,4 @@ PER_POSITION: Final = {
     "xgrammar": {"false_acceptances": 7.9, "false_rejections": 0.21},
     "llguidance": {"false_rejections": 3.4},
 }
-"""Wrong tokens per position."""
+"""Per position: wrong tokens, as it seems; what is counted could not be read."""

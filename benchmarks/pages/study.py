@@ -122,15 +122,19 @@ def reported(rows: Sequence[Row]) -> Iterator[Row]:
 def _page(runs: Runs) -> str:
     rows, moved = _all_rates(runs), _all_charges(runs)
     charged, cleared = (sum(row[name] for row in moved) for name in ("charged", "cleared"))
-    share = f" ({cleared / charged:.0%})" if charged else ""
     lead = (
-        f"On {schemas(next(iter(runs.values())))} of MaskBench, {cleared:,} of the {charged:,}"
-        f"{share} false acceptances that one roll-out per token charges to xgrammar 0.1.32 and"
-        " llguidance 1.6.1 are somebody else's false rejections: a valid completion was found for"
-        " the token. The [original study]"
-        f"({SOURCE}) asks {SCHEMAS:,} schemas so; here both procedures are asked about the same"
-        " ones, and the same tokens. Written by `make results ONLY=study`; versions and options"
-        " are in [manifest.json](manifest.json)."
+        f"What the procedure of the [original study]({SOURCE}) and ours say of xgrammar 0.1.32 and"
+        f" llguidance 1.6.1 on {schemas(next(iter(runs.values())))} of MaskBench, the same ones and"
+        " the same tokens"
+        + (
+            f": of {charged:,} false acceptances that one roll-out per token charges,"
+            f" {cleared:,} ({cleared / charged:.0%}) are somebody else's false rejections, since a"
+            " valid completion was found for the token."
+            if charged
+            else "."
+        )
+        + f" The study itself has {SCHEMAS:,} schemas. Written by `make results ONLY=study`;"
+        " versions and options are in [manifest.json](manifest.json)."
     )
     return page(
         "The original study, by its procedure and by ours",
@@ -141,6 +145,8 @@ def _page(runs: Runs) -> str:
         " where no other usual spelling of it is taken.",
         markdown_table(_RATES, rows),
         "## Beside the study's figures",
+        "The study's figures are per position; that they count wrong tokens, as here, is how we"
+        " read them.",
         markdown_table(("engine", "per_position", "the_study", "here"), tuple(reported(rows))),
         _WHY,
         "## What becomes of a false acceptance of one roll-out",
