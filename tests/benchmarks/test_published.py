@@ -146,13 +146,14 @@ def test_a_group_that_has_not_been_run_is_said_to_be_missing(written):
 
 
 def test_what_one_roll_out_charges_is_looked_at_again_token_by_token(tmp_path):
-    """Of three tokens that the study charges to a, one is b's false rejection, and one stays open."""
+    """Of three tokens that are charged to a, one is b's false rejection, and one stays open."""
     engines = {"a": {"version": "1"}, "b": {"version": "1"}}
     kind, other = "false_acceptance", "false_rejection"
     study = Book("one").position(0, judged=A | B).dispute(0, A, B, 30, drawn=3)
-    study.verdicts(0, "a", kind, 3)
+    study.verdicts(0, "a", kind, 4)
     ours = Book("one").position(0, judged=A | B).dispute(0, A, B, 30, drawn=3)
     ours.verdicts(0, "a", kind, 1).verdicts(0, "b", other, 1, first=1, effect="spelling")
+    ours.verdicts(0, "a", "unresolved", 1, first=2)
     for name, book in (("study", study), ("ours", ours)):
         books.store(tmp_path / name, book, engines=engines)
     runs = load_run(tmp_path / "study"), load_run(tmp_path / "ours")
