@@ -39,10 +39,10 @@ _LIMITS: Final = ("--compile-timeout", "5", "--case-budget", "120")
 def _page(runs: Runs) -> str:
     first = next(iter(runs.values()))
     lead = (
-        f"What the newest engines do with {schemas(first)} of MaskBench, drawn from the ten"
-        f" families of JSONSchemaBench in proportion. {WORDS} Compilation may take 5 s. Written by"
-        " `make results ONLY=newest`; all counts are in [counts.csv](counts.csv), all bugs in"
-        " [bugs.json](bugs.json), versions and options in [manifest.json](manifest.json)."
+        f"What the newest engines do with {schemas(first)}, drawn from the ten families of"
+        f" JSONSchemaBench in proportion. {WORDS} Compilation may take 5 s. Written by"
+        " `make results ONLY=newest`; all counts are in [counts.csv](counts.csv), versions and"
+        " options in [manifest.json](manifest.json)."
     )
     parts = {key: [f"## {title}", *_group(key, runs)] for key, title in _KEYS.items()}
     order = [*parts["specification"], *parts["shipped"], *_bugs(runs), *parts["servers"]]
@@ -72,14 +72,14 @@ def _bugs(runs: Runs) -> Iterator[str]:
     yield (
         f"Each is shrunk to the smallest schema and text that show it; together they explain"
         f" {known.percent_explained} of {known.verdicts:,} verdicts of the engines closest to the"
-        " specification."
+        " specification. All are in [bugs.json](bugs.json)."
     )
     for engine in dict.fromkeys(one.engine for one in known.bugs):
         mine = known.of(engine)
         yield f"### {engine}: {plural(len(mine), 'bug')}"
         yield "\n".join(map(bug_line, mine[:_SHOWN]))
         if len(mine) > _SHOWN:
-            yield f"{len(mine) - _SHOWN:,} more are in [bugs.json](bugs.json)."
+            yield f"And {len(mine) - _SHOWN:,} more."
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:

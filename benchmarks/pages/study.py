@@ -140,8 +140,8 @@ def _page(runs: Runs) -> str:
     charged, cleared = (sum(row[name] for row in moved) for name in ("charged", "cleared"))
     lead = (
         f"What the procedure of the [original study]({SOURCE}) and ours say of xgrammar 0.1.32 and"
-        f" llguidance 1.6.1 on {schemas(next(iter(runs.values())))} of MaskBench, the same ones and"
-        " the same tokens"
+        f" llguidance 1.6.1 on {schemas(next(iter(runs.values())))}, drawn from MaskBench, the same"
+        " ones and the same tokens"
         + (
             f": of {charged:,} false acceptances that one roll-out per token charges,"
             f" {cleared:,} ({cleared / charged:.0%}) are somebody else's false rejections, since a"
