@@ -23,6 +23,7 @@ _ABOUT: Final[Mapping[str, str]] = {
     "tools": "The tools of eleven public servers, by all engines and presets",
     "engines": "Nine engines on the same schemas, in pairs",
     "equal": "Schemas that mean the same: what engines do under one of two forms alone",
+    "generated": "Generated schemas: bugs that neither the embedded cases nor MaskBench show",
     "study": "The original study, by its procedure and by ours",
     "one-roll-out": "What one roll-out per token calls a false acceptance",
     "shared-errors": "What all three default engines get wrong: two values and a format",

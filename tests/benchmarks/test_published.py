@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchmarks.pages import generated
 from benchmarks.pages.engines import alone
 from benchmarks.pages.equal import REWRITINGS, equal_sentence
 from benchmarks.pages.index import index_page
@@ -46,6 +47,23 @@ def test_an_engine_is_told_by_the_form_that_is_wrong():
 
 def test_an_engine_without_a_difference_is_told_to_have_none():
     assert equal_sentence("fair", "1.0", [], 240).endswith(": no difference was found.")
+
+
+def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypatch):
+    """Of the two that cost a value the embedded cases show one."""
+    made = [bug("lax", 1), bug("lax", 2), bug("lax", 3, effect="trap")]
+    listed = {"generated": made, "embedded": [bug("lax", 2)], "maskbench": []}
+    monkeypatch.setattr(generated, "bugs_of", lambda run: SimpleNamespace(bugs=listed[run.name]))
+    monkeypatch.setattr(generated, "sentences", lambda _: "")
+    runs = {name: SimpleNamespace(name=name, cases=[0, 0], summary={}) for name in listed}
+    (table,) = generated.PAGE.tables(runs).values()
+    shown = {row["id"]: row["shown_by"] for row in table.rows}
+    assert shown.pop("00000002") == "the embedded cases"
+    assert [*shown.values()] == ["these alone"] * 2
+    text = generated.PAGE.page(runs)
+    assert "show 3 bugs that cost a value; of these 2 are shown by none of the embedded" in text
+    assert "`00000001`" in text
+    assert "`00000002`" not in text
 
 
 @pytest.mark.parametrize("name", PAGES)
