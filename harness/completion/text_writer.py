@@ -109,7 +109,7 @@ class TextWriter:
     def _first(self) -> npt.NDArray[np.int16]:
         """The first byte of every ordinary token, else -1; shape ``(size,)``."""
         text = np.frombuffer(self.vocabulary.blob + b"\0", dtype=np.uint8)
-        return np.where(self.vocabulary.special, -1, text[self.vocabulary.offsets[:-1]])
+        return np.where(self.vocabulary.special, np.int16(-1), text[self.vocabulary.offsets[:-1]])
 
     def members(self, byte: int) -> Mask:
         """The mask of the ordinary tokens that begin with a byte."""
