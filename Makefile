@@ -120,7 +120,7 @@ else ifeq ($(ONLY),recall)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.recall --write results/recall
 else
-results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, tools, recall, index
+results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, recall, index
 	$(BIN)/python -m benchmarks.published $(ONLY) $(RESULTS)
 endif
 

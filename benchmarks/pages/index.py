@@ -30,8 +30,7 @@ _ABOUT: Final[Mapping[str, str]] = {
     "spellings": "How engines may spell JSON: a battery of questions, all engines and presets",
     "conformance": "Which keyword each engine keeps at which place",
     "protocol": "What servers rely on beside the masks' content",
-    "versions": "What changed between two versions: counted before values and spellings were told"
-    " apart",
+    "versions": "What the newest versions fixed and broke against those of the study",
     "recall": "What the ordinary method finds under patterns, where the truth is known: its recall",
     "impact": "What masks cost a small model on function calls",
 }

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.pages import generated
+from benchmarks.pages import generated, versions
 from benchmarks.pages.engines import alone
 from benchmarks.pages.equal import REWRITINGS, equal_sentence
 from benchmarks.pages.index import index_page
@@ -64,6 +64,14 @@ def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypa
     assert "show 3 bugs that cost a value; of these 2 are shown by none of the embedded" in text
     assert "`00000001`" in text
     assert "`00000002`" not in text
+
+
+def test_each_bug_of_two_versions_has_a_row_with_what_became_of_it():
+    change = SimpleNamespace(bug=bug("lax", 1, schema='{"type":"null"}'), status="fixed")
+    sides = {name: SimpleNamespace(version=name) for name in ("old", "new")}
+    (row,) = versions.rows("embedded", [SimpleNamespace(changes=[change], **sides)])
+    assert (row["engine"], row["bug"], row["status"]) == ("lax", "00000001", "fixed")
+    assert (row["old"], row["new"], row["schema"]) == ("old", "new", '{"type":"null"}')
 
 
 @pytest.mark.parametrize("name", PAGES)

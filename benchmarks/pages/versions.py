@@ -1,0 +1,81 @@
+"""The page on versions: what the newest versions fixed and broke against those of the study.
+
+Of processor time a schema takes about 3 s by the four engines, and their searches an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from benchmarks.pages.layout import WORDS, Published, Runs, bugs_of, drawn, listed, page, schemas
+from harness.bugs.listing import BugList
+from harness.classification.departures import load_catalogue
+from harness.render.table import Row, Table
+from harness.report.frames import Run
+from harness.versions.compare import Comparison, Side, compare, sides
+from harness.versions.text import comparison_markdown
+
+_ENGINES: Final = ("xgrammar@0.1.32", "xgrammar", "llguidance@1.6.1", "llguidance")
+_LIMITS: Final = ("--walks", "0", "--compile-timeout", "5", "--case-budget", "120")
+_TITLES: Final = {"maskbench": "Schemas of MaskBench", "embedded": "The embedded cases"}
+_SEVERAL: Final = {"maskbench": "{} of MaskBench", "embedded": "{} among the embedded cases"}
+_COLUMNS: Final = (
+    *("cases", "engine", "old", "new", "bug", "status", "effect", "title", "schema", "text"),
+)
+
+
+@cache
+def _compared(run: Run) -> list[Comparison]:
+    """What became of the bugs of the older version of each engine in a run that was searched."""
+    known = bugs_of(run)
+    if known is None:
+        return []
+
+    def bugs(_: Side) -> BugList:
+        return known
+
+    pairs = sides(run.directory, run.directory)
+    return [compare(*pair, bugs, load_catalogue()) for pair in pairs]
+
+
+def rows(key: str, comparisons: list[Comparison]) -> Iterator[Row]:
+    """A row for each bug that one version has."""
+    for one in comparisons:
+        for change in one.changes:
+            bug = change.bug.row()
+            about = {"cases": key, "old": one.old.version, "new": one.new.version}
+            about |= {"bug": bug["id"], "status": change.status, "schema": change.bug.error.schema}
+            yield about | {name: bug[name] for name in ("engine", "effect", "title", "text")}
+
+
+def _page(runs: Runs) -> str:
+    several = listed([_SEVERAL[key].format(schemas(run)) for key, run in runs.items()])
+    lead = (
+        f"Two versions of an engine on {several}. {WORDS} Each bug is put to both versions, by its"
+        " smallest case; what is refused there stands between » and «. Values alone, no walks over"
+        " tokens. Written by `make results ONLY=versions`; all are in [changes.csv](changes.csv),"
+        " versions and options in [manifest.json](manifest.json)."
+    )
+    parts = [lead]
+    for key, run in runs.items():
+        text = comparison_markdown(_compared(run)).replace("\n#", "\n##")
+        parts += [f"## {_TITLES[key]}", f"#{text}"]
+    return page("What changed between two versions", *parts)
+
+
+def _tables(runs: Runs) -> Mapping[str, Table]:
+    told = [row for key, run in runs.items() for row in rows(key, _compared(run))]
+    return {"changes": Table.of("", _COLUMNS, told)}
+
+
+PAGE: Final = Published(
+    {
+        "maskbench": (*drawn(300, _ENGINES), *_LIMITS),
+        "embedded": ("--cases", "embedded", "--engines", ",".join(_ENGINES), *_LIMITS),
+    },
+    _page,
+    _tables,
+    {"maskbench": 1800, "embedded": 1800},
+)
