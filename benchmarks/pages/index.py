@@ -25,6 +25,7 @@ _ABOUT: Final[Mapping[str, str]] = {
     "equal": "Schemas that mean the same: what engines do under one of two forms alone",
     "generated": "Generated schemas: bugs that neither the embedded cases nor MaskBench show",
     "study": "The original study, by its procedure and by ours",
+    "reports": "The twenty bugs that matter most, each with a text for the engine's tracker",
     "one-roll-out": "What one roll-out per token calls a false acceptance",
     "shared-errors": "What all three default engines get wrong: two values and a format",
     "spellings": "How engines may spell JSON: a battery of questions, all engines and presets",
