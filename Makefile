@@ -119,11 +119,15 @@ results: $(VENV)/.mcp
 else ifeq ($(ONLY),recall)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.recall --write results/recall
+else ifeq ($(ONLY),gates)
+results: $(VENV)/.report
+	$(BIN)/python -m benchmarks.gates
+	$(BIN)/python -m benchmarks.published index
 else ifeq ($(ONLY),reports)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.reports
 else
-results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, recall, reports, index
+results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, gates, recall, reports, index
 	$(BIN)/python -m benchmarks.published $(ONLY) $(RESULTS)
 endif
 

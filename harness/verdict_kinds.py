@@ -149,12 +149,6 @@ REAL, PLAIN, RARE = SHOWN_BY = ("real", "plain", "rare")
 """What shows an effect, the worst first (`harness.comparison.text_facts`): a value of the data set
 itself, a plain one that was made, or one that hardly anybody writes."""
 
-GROUPINGS: Final = (
-    *("keyword", "category", "family", "departure"),
-    *("case", "place", "effect", "shown_by"),
-)
-"""What verdicts can be listed by."""
-
 WALK, INSTANCE, SAMPLE = "walk", "instance", "sample"
 """What a verdict rests on: a walk along a reference, an instance, the case's own or made, or a text
 that an engine wrote itself."""

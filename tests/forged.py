@@ -78,11 +78,9 @@ def usual(manifest: dict[str, Any]) -> bool:
 
 def commands(run: Path, out: Path) -> dict[str, list[object]]:
     """The command lines that open a run."""
-    groups = (*("keyword", "category", "family", "departure", "place"), "effect")
     return {
         "tally": ["tally", run],
         "as json": ["tally", run, "--json", "--fail-on", "false_acceptances"],
-        **{f"by {one}": ["tally", run, "--by", one] for one in (*groups, "case")},
         "csv": ["report", run, "--format", "csv", "--out", out / "tables"],
         "markdown": ["report", run, "--format", "markdown", "--out", out / "tables"],
         "page": ["report", run, "--sample", 0, "--out", out / "report.html"],

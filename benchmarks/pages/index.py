@@ -29,6 +29,7 @@ _ABOUT: Final[Mapping[str, str]] = {
     "one-roll-out": "What one roll-out per token calls a false acceptance",
     "shared-errors": "What all three default engines get wrong: two values and a format",
     "spellings": "How engines may spell JSON: a battery of questions, all engines and presets",
+    "gates": "What vLLM and SGLang refuse, and what their engines keep",
     "conformance": "Which keyword each engine keeps at which place",
     "protocol": "What servers rely on beside the masks' content",
     "versions": "What the newest versions fixed and broke against those of the study",

@@ -8,35 +8,25 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
-from harness.runs.directory import RunDirectory
+from harness.analysis.stored import StoredRun
 from harness.runs.tables import TEXT_TABLES, named_engines
 from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
 
-_COLUMNS: Final = {"case": "cases.name", "family": "verdicts.family"}
-"""Where a grouping has another name than its column."""
 _UNITS: Final = (
     "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases"
 )
 
 
-def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> dict[str, Any]:
-    """The verdicts of a run by one of `harness.verdict_kinds.GROUPINGS`, as JSON.
-
-    Under ``rows`` those with most ``tokens`` first: verdicts, one for each token or each text. Of
-    false acceptances ``located`` are those at the token of which the error itself lies, and
-    ``by_format`` those that rest on ``format`` alone.
-    """
-    return {"by": by, "rows": grouped(stored_run(run, classify), by)}
-
-
 def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
-    """The rows of `breakdown`."""
-    join = "JOIN cases USING (case_row)" if by == "case" else ""
+    """The errors of a run by one of their columns, those of most tokens first.
+
+    A row counts verdicts, one for each token or text. Of false acceptances ``located`` are those
+    at the token of which the error lies, ``by_format`` those that rest on ``format`` alone.
+    """
     rows = stored.rows(
-        f"""SELECT {_COLUMNS.get(by, by)}::VARCHAR AS "{by}", e.name AS engine, kind, class,
+        f"""SELECT {by}::VARCHAR AS "{by}", e.name AS engine, kind, class,
             evidence, {_UNITS}, count_if(located) AS located, count_if(by_format) AS by_format
-        FROM verdicts {join} JOIN raw_engines e USING (engine) WHERE kind IN $1
+        FROM verdicts JOIN raw_engines e USING (engine) WHERE kind IN $1
         GROUP BY ALL ORDER BY tokens DESC, 1, e.name, kind, class, evidence""",
         list(ERRORS),
     )

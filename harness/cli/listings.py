@@ -1,10 +1,9 @@
-"""The commands that list what there is: ``maskcourt cases | engines | vocabularies``."""
+"""The commands that list what there is: ``maskcourt engines | vocabularies``."""
 
 from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,7 +17,6 @@ from harness.engines.presets import load_presets
 from harness.engines.specs import parse_spec
 from harness.errors import UsageError, nearest
 from harness.inputs import vocabulary_names
-from harness.inputs.case_selection import open_cases, select
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.options import option
 from harness.printable import one_line
@@ -28,33 +26,6 @@ from harness.render.table import Column, Table
 from harness.render.terminal import print_table
 
 _GIB = 1 << 30
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which cases are taken, and how they are listed."""
-
-    families: Sequence[str] = option((), "Only this family; repeatable.", "--family")
-    pattern: str | None = option(None, "Only cases whose id matches.", "--id", metavar="GLOB")
-    limit: int | None = option(None, "At most N cases, the first by id.")
-    sample: int | None = option(None, "N cases with a valid instance.")
-    seed: int = option(0, "Of the sample.")
-
-
-@command(Selection, Json)
-@click.argument("spec", default="embedded")
-def cases(choice: Selection, json: Json, spec: str) -> None:
-    """Show what a set of cases holds, and what a selection takes of it; --json names every case."""
-    source = open_cases(spec)
-    selected = select(source, **asdict(choice), with_valid=choice.sample is not None)
-    if json.as_json:
-        families = {family: {"cases": count} for family, count in selected.families.items()}
-        counts = {"name": source.name, "sha256": source.sha256, "cases": len(selected)}
-        print_json({**counts, "families": families, "ids": selected.ids})
-        return
-    rows = [{"family": family, "cases": count} for family, count in selected.families.items()]
-    title = f"{source.name}: {len(selected):,} of {len(source):,} cases"
-    print_table(Table.of(title, ("family", "cases"), rows))
 
 
 @click.group(invoke_without_command=True)

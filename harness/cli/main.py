@@ -28,7 +28,7 @@ _MODULES: Final = {
     **{name: name for name in ("check", "conformance", "impact", "protocol", "spellings")},
     **dict.fromkeys(("bench", "sweep"), "bench"),
     **dict.fromkeys(("bugs", "compare"), "bugs"),
-    **dict.fromkeys(("cases", "engines", "vocabularies"), "listings"),
+    **dict.fromkeys(("engines", "vocabularies"), "listings"),
     **dict.fromkeys(("replay", "report", "tally"), "runs"),
 }
 """In which module of this package each command is."""

@@ -16,41 +16,21 @@ from harness.console import print_json, say
 from harness.errors import UsageError
 from harness.files import require_writable
 from harness.options import option
-from harness.render.terminal import table_console
 from harness.report import SHOWN
-from harness.verdict_kinds import GROUPINGS
 
 
-@dataclass(frozen=True)
-class Breakdown:
-    """How verdicts are listed."""
-
-    by: str | None = option(None, "List the verdicts by this.", choices=GROUPINGS)
-
-
-@command(FailOn, Breakdown, Trusting, Json)
+@command(FailOn, Trusting, Json)
 @click.argument("run", type=RUN)
-def tally(fail_on: FailOn, breakdown: Breakdown, access: Trusting, json: Json, run: Path) -> None:
-    """Print the summary of a stored run, finished or not, or its verdicts by one column."""
-    from harness.analysis import breakdown as verdicts
+def tally(fail_on: FailOn, access: Trusting, json: Json, run: Path) -> None:
+    """Print the summary of a stored run, finished or not."""
     from harness.bugs.listing import known_bugs
     from harness.classification.departures import classify, load_catalogue
-    from harness.report.terminal import print_breakdown
 
     catalogue, stored = load_catalogue(), access.open(run)
     rule = functools.cache(functools.partial(classify, catalogue))
-    if breakdown.by is None:
-        bugs = known_bugs(stored, catalogue, rule)
-        if sum_up(stored, rule, bugs, fail_on, as_json=json.as_json):
-            sys.exit(1)
-        return
-    if fail_on.kinds:
-        raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
-    found = verdicts.breakdown(stored, breakdown.by, rule)
-    if json.as_json:
-        print_json({**found, "run": str(stored.path)})
-    else:
-        print_breakdown(found, str(stored.path), table_console())
+    bugs = known_bugs(stored, catalogue, rule)
+    if sum_up(stored, rule, bugs, fail_on, as_json=json.as_json):
+        sys.exit(1)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,6 @@ class SpellingsRequest:
         "text", "How the table is printed.", "--format", choices=("text", "markdown", "csv")
     )
     compile: float = limit_option(10.0, "schema", "--compile-timeout")
-    memory: int = option(
-        4 << 30, "Resident memory per engine.  [default: 4G]", above=0, unit="SIZE"
-    )
 
 
 @command(SpellingsRequest, Json)
@@ -38,7 +35,7 @@ def spellings(request: SpellingsRequest, json: Json) -> None:
     from harness.spelling_profile import printing
     from harness.spelling_profile.asking import profile_of
 
-    limits = Limits(compile=request.compile, mask=5.0, resolve=30.0, memory=request.memory)
+    limits = Limits(compile=request.compile, mask=5.0, resolve=30.0)
     profile = profile_of(request.engines, limits=limits)
     if json.as_json:
         print_json(profile.as_json())

@@ -64,9 +64,13 @@ def keyword_of(name: str) -> str:
     return name.partition("=")[0]
 
 
-def fragments() -> Iterator[Fragment]:
+KEYWORDS, COMBINATIONS = "keywords", "combinations"
+"""The tables of fragments: one keyword each, and keywords together that servers' lists name."""
+
+
+def fragments(table: str = KEYWORDS) -> Iterator[Fragment]:
     draft = LATEST
-    for name, *parts in _lines("keywords"):
+    for name, *parts in _lines(table):
         if not parts:
             draft = name.removeprefix("# ")
             continue
@@ -164,9 +168,9 @@ PREFIX: Final = "conformance"
 _LAYOUTS: Final[tuple[Mapping[str, Any], ...]] = ({}, COMPACT)
 
 
-def cells() -> Iterator[Case]:
-    """A case for every keyword at every place where it can stand."""
-    for fragment in fragments():
+def cells(table: str = KEYWORDS) -> Iterator[Case]:
+    """A case for every fragment of a table at every place where it can stand."""
+    for fragment in fragments(table):
         for place in places_of(fragment):
             if (schema := place.build(fragment)) is not None:
                 yield _case(fragment, place, schema)

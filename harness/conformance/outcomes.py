@@ -8,16 +8,16 @@ only whole, as tokens of other vocabularies have them.
 
 from __future__ import annotations
 
-import re
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from harness import verdict_kinds
 from harness.analysis.compile_reasons import plain_reason
 from harness.classification.departures import Catalogue, classify
 from harness.execution.progress import FAILED
-from harness.inputs.vocabulary_names import BYTES
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ACCEPTANCES, BEYOND_BITS, BUG, CLASSES, INSTANCE, REJECTIONS
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
@@ -31,7 +31,6 @@ STATUSES: Final = (
 """All outcomes, the best first."""
 
 _NO_END: Final = ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS)
-_SPACE: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,6 @@ class WrongText:
 
     def __str__(self) -> str:
         return self.text.decode("utf-8", "backslashreplace")
-
-    def row(self) -> dict[str, str]:
-        return {"text": str(self), "class": self.class_}
 
 
 @dataclass(frozen=True)
@@ -70,30 +66,15 @@ class CellOutcome:
         """Whether something is let through or forbidden, declared or not, or all failed."""
         return bool(self.let_through or self.forbidden) or self.status == FAILURE
 
-    def row(self) -> dict[str, Any]:
-        texts = {"let_through": self.let_through, "forbidden": self.forbidden}
-        return {
-            "engine": self.engine,
-            "keyword": self.keyword,
-            "place": self.place,
-            "outcome": self.status,
-            **{name: one and one.row() for name, one in texts.items()},
-            "message": self.message,
-        }
-
 
 @dataclass(frozen=True)
 class ConformanceTable:
     """The outcomes of all cells of a run, of every cell all engines.
 
-    `engines` are versions by name, `data` is the digest of the cases, `unjudged` says by cell why
-    nothing can be said.
+    `engines` are versions by name, `unjudged` says by cell why nothing can be said.
     """
 
     engines: Mapping[str, str]
-    options: Mapping[str, Mapping[str, Any]]
-    data: str
-    vocabulary: str
     outcomes: tuple[CellOutcome, ...]
     unjudged: Mapping[str, str]
 
@@ -131,9 +112,6 @@ def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
             outcomes.append(_outcome(engine, cell, case["schema"], end, mine, does))
     return ConformanceTable(
         {name: one["version"] for name, one in identity["engines"].items()},
-        {name: one.get("options", {}) for name, one in identity["engines"].items()},
-        identity["data"]["sha256"],
-        identity["vocabulary"]["name"],
         tuple(outcomes),
         unjudged,
     )
@@ -152,21 +130,16 @@ _Found = Mapping[int, Sequence[tuple[str, str]]]
 
 def _values(run: RunDirectory) -> dict[str, list[_Value]]:
     """The values of each case of which both validators say what the case says."""
-    grouped: dict[tuple[str, bool, bytes], dict[int, bytes]] = defaultdict(dict)
+    grouped: dict[tuple[str, bool, str], dict[int, bytes]] = defaultdict(dict)
     columns = ["case", "instance", "label", "text", "verdict"]
     for row in run.table("instances", columns).to_pylist():
         if row["label"] == row["verdict"]:
-            key = row["case"], row["label"] == "valid", without_layout(row["text"])
+            key = row["case"], row["label"] == "valid", json.dumps(json.loads(row["text"]))
             grouped[key][row["instance"]] = row["text"]
     values: dict[str, list[_Value]] = defaultdict(list)
     for (case, is_valid, _), texts in grouped.items():
         values[case].append(_Value(is_valid, texts))
     return values
-
-
-def without_layout(text: bytes) -> bytes:
-    """A JSON text without the white space between its tokens."""
-    return _SPACE.sub(lambda one: one[1] or b"", text)
 
 
 def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
@@ -185,17 +158,18 @@ def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str,
 
 def _found(run: RunDirectory, catalogue: Catalogue) -> dict[tuple[str, str], _Found]:
     """What engines were found to do with texts, by case and engine."""
-    unclear: set[tuple[str, int]] = set()
-    if run.manifest["identity"]["vocabulary"]["name"] == BYTES:
-        texts = run.table("instances", ["case", "instance", "text"]).to_pylist()
-        unclear = {(one["case"], one["instance"]) for one in texts if not one["text"].isascii()}
+    texts = run.table("instances", ["case", "instance", "text"]).to_pylist()
+    unclear = {(one["case"], one["instance"]) for one in texts if not one["text"].isascii()}
     found: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    rows = run.table("instance_verdicts", ["case", "instance", "engine", "kind"]).to_pylist()
+    columns = ["case", "instance", "engine", "kind", "effect"]
+    rows = run.table("instance_verdicts", columns).to_pylist()
     classes = classify(catalogue, run, INSTANCE)["class"].to_pylist()
     for row, class_ in zip(rows, classes, strict=True):
         number = row["instance"]
+        if row["effect"] == verdict_kinds.SPELLING:  # the engine writes the value otherwise
+            continue
         is_open = row["kind"] in REJECTIONS and (row["case"], number) in unclear
         what = ("unresolved", "") if is_open else (row["kind"], class_)
         found[row["case"], row["engine"]][number].append(what)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from harness.directories import read_toml
 from harness.engines.presets import TAKEN, RouteStep, described, find_preset
 from harness.engines.specs import adapter_class, built_in
 from harness.jsontext.pointers import pointer
@@ -97,16 +98,8 @@ def _pass(check: str, schema: Any) -> None:
 
 Schema = Mapping[str, Any]
 
-_FORMATS = frozenset(
-    {
-        *("date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "json-pointer"),
-        *("relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid"),
-    }
-)
-"""The formats that vLLM 0.33.0 and SGLang 0.5.23 know xgrammar to implement."""
-
+_LISTS: Mapping[str, Any] = read_toml("gates.toml")
 _DEEPEST = 64
-_LENGTHS = ("minLength", "maxLength")
 
 
 def _vllm_request(schema: Any) -> str | None:
@@ -135,50 +128,27 @@ def _vllm_xgrammar(schema: Any) -> str | None:
             "Failed to transform json schema into a grammar: The schema should be a string or a "
             "Pydantic model."
         )
-    if any(map(_vllm_avoids, _objects(schema))):
+    if faults("vllm-xgrammar", schema):
         return "The provided JSON schema contains features not supported by xgrammar."
     return None
 
 
-def _vllm_avoids(one: Schema) -> bool:
-    names = types(one)
-    every = one.get("allOf")
+def _vllm_fault(backend: str, one: Schema) -> str:
+    return ", ".join(each["entry"] for each in _LISTS["vllm"][backend] if _applies(each, one))
+
+
+def _applies(entry: Mapping[str, Any], one: Schema) -> bool:
+    """Whether an entry of vLLM's list is about an object; `datasets/gates.toml` has the words."""
+    at = one.get(entry["inside"]) if "inside" in entry else one
+    many = one.get(entry.get("several", ""))
     return (
-        (isinstance(every, list) and len(every) > 1)
-        or ("multipleOf" in one and ("number" in names or "integer" in names))
-        or ("array" in names and _has(one, "uniqueItems", "contains", "minContains", "maxContains"))
-        or ("string" in names and (_has_other_format(one) or _bounds_a_pattern(one)))
-        or ("object" in names and _vllm_avoids_object(one))
+        ("types" not in entry or not set(entry["types"]).isdisjoint(types(one)))
+        and isinstance(at, dict)
+        and all(_has(at, *keys) for keys in entry.get("has", ()))
+        and ("several" not in entry or (isinstance(many, list | dict) and len(many) > 1))
+        and ("not_true" not in entry or one.get(entry["not_true"], True) is not True)
+        and ("other_format" not in entry or _has_other_format(one))
     )
-
-
-def _vllm_avoids_object(one: Schema) -> bool:
-    patterns, names = one.get("patternProperties"), one.get("propertyNames")
-    if isinstance(patterns, dict) and ("properties" in one or len(patterns) > 1):
-        return True
-    return "propertyNames" in one and (
-        _has(one, "properties", "patternProperties")
-        or one.get("unevaluatedProperties", True) is not True
-        or (isinstance(names, dict) and _bounds_a_pattern(names))
-    )
-
-
-def _vllm_guidance(schema: Any) -> str | None:
-    """For ``auto`` alone: ``patternProperties`` anywhere goes past guidance."""
-    named = any("patternProperties" in one for one in _objects(schema))
-    return "patternProperties is not supported by llguidance" if named else None
-
-
-_BOTH_IGNORE = frozenset(
-    {
-        *("contains", "dependentRequired", "dependentSchemas", "else", "if", "maxContains"),
-        *("minContains", "multipleOf", "not", "then", "uniqueItems"),
-    }
-)
-_OUTLINES_IGNORES = _BOTH_IGNORE | {
-    *("allOf", "exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "oneOf"),
-    *("patternProperties", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
-}
 
 
 def _sglang(fault: Callable[[Schema], str], backend: str, schema: Any) -> str | None:
@@ -190,7 +160,7 @@ def _sglang(fault: Callable[[Schema], str], backend: str, schema: Any) -> str | 
 
 
 def _xgrammar_fault(one: Schema) -> str:
-    if found := _among(one, _BOTH_IGNORE):
+    if found := _among(one, _LISTS["sglang"]["xgrammar"]):
         return f"keyword(s) {found} would be ignored"
     if _may_be_string(one) and _has_other_format(one):
         return f"string format {one['format']!r} is not implemented"
@@ -198,7 +168,7 @@ def _xgrammar_fault(one: Schema) -> str:
 
 
 def _outlines_fault(one: Schema) -> str:
-    if found := _among(one, _OUTLINES_IGNORES):
+    if found := _among(one, _LISTS["sglang"]["outlines"]):
         return f"keyword(s) {found} would be ignored or weakened"
     if together := _string_bounds(one):
         return together
@@ -215,7 +185,11 @@ def _outlines_fault(one: Schema) -> str:
 
 def _string_bounds(one: Schema) -> str:
     """What of a string is restricted in more than one way, in SGLang's words; empty for nothing."""
-    groups = {"format": ("format",), "pattern": ("pattern",), "minLength/maxLength": _LENGTHS}
+    groups = {
+        "format": ("format",),
+        "pattern": ("pattern",),
+        "minLength/maxLength": ("minLength", "maxLength"),
+    }
     found = [name for name, keys in groups.items() if _has(one, *keys)]
     if len(found) < 2 or not _may_be_string(one):
         return ""
@@ -232,7 +206,7 @@ def _ollama_format(schema: Any) -> str | None:
 CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "vllm-request": _vllm_request,  # vLLM 0.33.0
     "vllm-xgrammar": _vllm_xgrammar,
-    "vllm-guidance": _vllm_guidance,
+    "vllm-guidance": lambda schema: next(iter(faults("vllm-guidance", schema)), None),
     "sglang-xgrammar": partial(_sglang, _xgrammar_fault, "xgrammar"),  # SGLang 0.5.23
     "sglang-outlines": partial(_sglang, _outlines_fault, "outlines"),
     "guidance-json": lambda schema: (  # Guidance 0.3.1
@@ -241,6 +215,25 @@ CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "ollama-format": _ollama_format,  # Ollama of llama.cpp b10864
 }
 """By the name that presets give them: the words of the refusal, None where a schema passes."""
+
+
+def faults(check: str, schema: Any) -> list[str]:
+    """What of a schema a list names, in its words, each once; a check that is no list names none.
+
+    SGLang's looks into subschemas alone, vLLM's into every object.
+    """
+    inside = (one for _, one in objects(schema)) if "sglang" in check else _objects(schema)
+    named = map(_FAULTS[check], inside) if check in _FAULTS else ()
+    return list(dict.fromkeys(filter(None, named)))
+
+
+_FAULTS: Mapping[str, Callable[[Schema], str]] = {
+    "vllm-xgrammar": partial(_vllm_fault, "xgrammar"),
+    "vllm-guidance": partial(_vllm_fault, "guidance"),
+    "sglang-xgrammar": _xgrammar_fault,
+    "sglang-outlines": _outlines_fault,
+}
+"""What of an object each list names, empty for nothing."""
 
 
 def _objects(value: Any) -> Iterator[Schema]:
@@ -266,8 +259,4 @@ def _may_be_string(one: Schema) -> bool:
 
 def _has_other_format(one: Schema) -> bool:
     named = one.get("format")
-    return "format" in one and not (isinstance(named, str) and named in _FORMATS)
-
-
-def _bounds_a_pattern(one: Schema) -> bool:
-    return _has(one, "pattern", "format") and _has(one, *_LENGTHS)
+    return "format" in one and not (isinstance(named, str) and named in _LISTS["formats"])

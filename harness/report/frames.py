@@ -27,7 +27,7 @@ from harness.analysis.breakdown import tallies
 from harness.analysis.stored import Classify, by_catalogue, stored_run
 from harness.optional import require
 from harness.runs.directory import ROW, RunDirectory, open_run
-from harness.runs.tables import EVIDENCE_OF, SCHEMAS, named_engines
+from harness.runs.tables import EVIDENCE_OF, SCHEMAS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,10 +63,6 @@ class Run:
     def __repr__(self) -> str:
         state = "finished" if self.directory.finished else "unfinished"
         return f"<{state} run {self.path} of {', '.join(self.engine_names)}>"
-
-    def engine_set(self, bits: int) -> tuple[str, ...]:
-        """The engines of a set that is stored as bits."""
-        return tuple(named_engines(bits, self.engine_names))
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name not in SCHEMAS:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 
@@ -12,7 +12,7 @@ from harness.analysis.stored import WORST_FIRST
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.printable import plural, printable
-from harness.render.table import Column, Table, plain
+from harness.render.table import Column, Table
 from harness.render.terminal import cut, print_lines, print_table
 from harness.report import tables
 from harness.report.tables import Summary
@@ -28,7 +28,6 @@ LEGEND: Final = (
 
 _TOP: Final = 6
 _ROWS: Final = 40
-"""Up to so many rows of a breakdown are shown."""
 _OF_PAIR: Final = ("counted", "values", "first", "second", "schemas", "only_first", "only_second")
 _TIMED: Final = {"time_to_first_mask": "to first mask", "time_between_masks": "between masks"}
 _AT: Final = ("mean", "p50", "p90", "p99.9", "max")
@@ -211,27 +210,3 @@ def state(summary: Summary) -> Iterator[str]:
         yield f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"
     if not summary["finished"]:
         yield "this run is not finished: the same command goes on with it"
-
-
-def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> None:
-    """Print verdicts by one column; the first rows of many."""
-    rows = found["rows"]
-    title = f"Verdicts by {found['by']} (in tokens, for instances and samples in texts)"
-    names = (found["by"], "engine", "kind", "class", "evidence")
-    by_format = ["by_format"] if any(row.get("by_format") for row in rows) else []
-    units = ["tokens", *by_format, "cases"]
-    columns = []
-    for name in names:
-        shown = _words if name in ("kind", "effect") else plain
-        fold = name not in ("kind", "class", "evidence")
-        columns.append(Column(name, name.replace("_", "-"), shown=shown, fold=fold))
-    filled = [{"by_format": None, **row} for row in rows[:_ROWS]]
-    dashed = [{name: None if one == "" else one for name, one in row.items()} for row in filled]
-    print_table(Table.of(title, [*columns, *units], dashed), console)
-    if len(rows) > _ROWS:
-        print_lines([f"and {len(rows) - _ROWS:,} more rows; --json lists all"], console)
-    print_lines([f"run: {path}"], console)
-
-
-def _words(name: str | None) -> str:
-    return tables.words(name or "")

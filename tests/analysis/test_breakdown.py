@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from harness.analysis.breakdown import breakdown
-from harness.verdict_kinds import GROUPINGS
+from harness.analysis.breakdown import grouped
+from harness.analysis.stored import stored_run
 from tests.books import Book, all_bugs, classes
 
+GROUPINGS = ("keyword", "category", "family", "departure", "place", "effect", "shown_by")
 DECLARED = {"order": ("departure", "x-order"), "said": ("warned", "x-warns")}
 
 
@@ -38,7 +39,7 @@ def by_hand():
 
 def rows(run, by, classify=None, **wanted):
     """Some rows as (grouping column, engine, tokens, positions, cases)."""
-    found = breakdown(run, by, classify or classes(DECLARED))["rows"]
+    found = grouped(stored_run(run, classify or classes(DECLARED)), by)
     picked = [row for row in found if all(row[name] == one for name, one in wanted.items())]
     names = (by, "engine", "tokens", "positions", "cases")
     return [tuple(row[name] for name in names) for row in picked]
@@ -46,24 +47,23 @@ def rows(run, by, classify=None, **wanted):
 
 class TestRows:
     def test_have_all_that_they_are_about(self, stored):
-        found = breakdown(stored(*by_hand()), "keyword", classes(DECLARED))
-        assert found["by"] == "keyword"
+        found = grouped(stored_run(stored(*by_hand()), classes(DECLARED)), "keyword")
         about = {"engine": "a", "kind": "false_acceptance", "class": "bug", "evidence": "walk"}
         counts = {"tokens": 7, "positions": 3, "cases": 2, "located": 2, "by_format": 0}
-        assert found["rows"][0] == {"keyword": "enum", **about, **counts}
-        assert all("located" not in row for row in found["rows"] if row["kind"] == "never_stops")
+        assert found[0] == {"keyword": "enum", **about, **counts}
+        assert all("located" not in row for row in found if row["kind"] == "never_stops")
 
     def test_are_json_and_the_most_tokens_come_first(self, stored):
         run = stored(*by_hand())
         for by in GROUPINGS:
-            found = breakdown(run, by, all_bugs)
+            found = grouped(stored_run(run, all_bugs), by)
             assert json.loads(json.dumps(found)) == found
-            tokens = [row["tokens"] for row in found["rows"]]
+            tokens = [row["tokens"] for row in found]
             assert tokens == sorted(tokens, reverse=True)
 
     def test_leave_out_what_proves_nothing_and_tell_walks_and_instances_apart(self, stored):
         run = stored(*by_hand())
-        found = breakdown(run, "keyword", all_bugs)["rows"]
+        found = grouped(stored_run(run, all_bugs), "keyword")
         kinds = {"false_acceptance", "false_rejection", "never_stops"}
         assert {row["kind"] for row in found} == kinds
         assert sum(row["tokens"] for row in found) == 18
@@ -71,12 +71,14 @@ class TestRows:
 
     def test_of_an_unfinished_run_are_of_what_is_there(self, stored):
         run = stored(*by_hand(), finish=False)
-        unfinished = [breakdown(run, by, all_bugs)["rows"] for by in GROUPINGS[:-1]]
+        unfinished = [grouped(stored_run(run, all_bugs), by) for by in GROUPINGS[:-1]]
         empty = stored(finish=False)
-        assert [breakdown(empty, by, all_bugs)["rows"] for by in GROUPINGS] == [[]] * len(GROUPINGS)
+        assert [grouped(stored_run(empty, all_bugs), by) for by in GROUPINGS] == [[]] * len(
+            GROUPINGS
+        )
         whole = stored(*by_hand())
         assert all(unfinished)
-        assert unfinished == [breakdown(whole, by, all_bugs)["rows"] for by in GROUPINGS[:-1]]
+        assert unfinished == [grouped(stored_run(whole, all_bugs), by) for by in GROUPINGS[:-1]]
 
 
 class TestGroupings:
@@ -93,11 +95,6 @@ class TestGroupings:
                 {"evidence": "walk"},
                 ["two a 4 1 1", "one a 3 2 1", "two a 3 1 1", "one b 1 1 1"],
             ),
-            (
-                "case",
-                {"evidence": "walk"},
-                ["second a 4 1 1", "first a 3 2 1", "second a 3 1 1", "first b 1 1 1"],
-            ),
         ],
     )
     def test_are_counted_apart(self, stored, by, wanted, expected):
@@ -105,7 +102,7 @@ class TestGroupings:
         assert [" ".join(map(str, one)) for one in found] == expected
 
     def test_by_departure(self, stored):
-        found = breakdown(stored(*by_hand()), "departure", classes(DECLARED))["rows"]
+        found = grouped(stored_run(stored(*by_hand()), classes(DECLARED)), "departure")
         of_class = {row["departure"]: row["class"] for row in found}
         assert of_class == {"": "bug", "x-order": "departure", "x-warns": "warned"}
         assert rows(stored(*by_hand()), "departure", departure="x-order") == [
@@ -113,7 +110,7 @@ class TestGroupings:
         ]
 
     def test_by_place(self, stored):
-        found = breakdown(stored(*by_hand()), "place", all_bugs)["rows"]
+        found = grouped(stored_run(stored(*by_hand()), all_bugs), "place")
         places = {(row["place"], row["evidence"]): row["tokens"] for row in found[::-1]}
         assert places == {
             ("start of key", "walk"): 7,
@@ -133,5 +130,5 @@ def test_effects_and_what_shows_them_are_groups(stored):
     book.on_instance(0, "a", "false_rejection", effect="trap", shown_by="real")
     run = stored(book)
     for by, first, second in (("effect", "spelling", "trap"), ("shown_by", "rare", "real")):
-        rows = breakdown(run, by, all_bugs)["rows"]
+        rows = grouped(stored_run(run, all_bugs), by)
         assert [(row[by], row["tokens"]) for row in rows] == [(first, 2), (second, 1)]

@@ -110,7 +110,6 @@ class TestWhatIsAskedFor:
             (["bensh"], "No such command 'bensh'"),
             (["tally"], "Missing argument 'RUN'"),
             (["tally", "none"], "none is no run: it has no run.json"),
-            (["cases", "embedded", "--family", "ordr"], "did you mean 'order'?"),
         ],
     )
     def test_commands(self, refusal, arguments, message):
@@ -128,7 +127,6 @@ class TestCases:
     @pytest.mark.parametrize("what", ["none.tar.gz", "maskbench:none.tar.gz"])
     def test_an_archive_that_is_not_there(self, refusal, own, what):
         assert "none.tar.gz" in refusal(*request(own, "--cases", what))
-        assert "none.tar.gz" in refusal("cases", what)
 
 
 @pytest.mark.processes

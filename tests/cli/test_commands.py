@@ -68,21 +68,6 @@ class TestTally:
             assert any(f"tests.miniatures:{engine}" in line for line in lines)
         assert f"run: {run}" in lines
 
-    def test_by_a_column_as_json(self, call, chatty):
-        run, _ = chatty
-        code, printed, problems = call("tally", run, "--by", "keyword", "--json", "--trust")
-        assert (code, problems) == (0, "")
-        found = json.loads(printed)
-        assert (found["by"], found["run"]) == ("keyword", str(run))
-        assert all("keyword" in row for row in found["rows"])
-
-    def test_by_a_column_as_text(self, call, chatty):
-        run, _ = chatty
-        code, printed, problems = call("tally", run, "--by", "keyword")
-        assert (code, problems) == (0, "")
-        assert printed.startswith("Verdicts by keyword")
-        assert printed.splitlines()[-1] == f"run: {run}"
-
     @pytest.mark.parametrize(
         ("options", "said"),
         [
@@ -97,11 +82,6 @@ class TestTally:
         code, printed, problems = call("tally", run, "--trust", "--json", *options)
         assert (code, printed, problems.count("\n")) == (1, done.stdout, 1)
         assert f"maskcourt: failed on tests.miniatures:{said}" in problems
-
-    def test_there_is_nothing_to_fail_on_in_a_breakdown(self, call, chatty):
-        code, printed, problems = call("tally", chatty[0], "--by", "case", "--fail-on", "leak")
-        assert (code, printed, problems.count("\n")) == (2, "", 1)
-        assert "--fail-on goes with the summary" in problems
 
 
 class TestLists:
@@ -124,15 +104,6 @@ class TestLists:
         monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(tmp_path))
         said = "xgrammar is installed beside maskcourt\n"
         assert call("engines", "install", "xgrammar")[:2] == (0, said)
-
-    def test_cases_as_json(self, call):
-        code, printed, _ = call("cases", "embedded", "--family", "order", "--limit", 3, "--json")
-        counts = json.loads(printed)
-        assert code == 0
-        assert (counts["name"], counts["cases"]) == ("embedded", 3)
-        assert counts["families"] == {"order": {"cases": 3}}
-        assert len(counts["ids"]) == 3
-        assert "embedded: " in call("cases", "--id", "order/as-*")[1]
 
 
 class TestHelp:
@@ -161,7 +132,7 @@ class TestNobodyReads:
         [
             ["tally", "RUN", "--json"],
             ["replay", "RUN", "0", "--show", "--trust"],
-            ["cases", "--json"],
+            ["engines", "--json"],
             ["--help"],
         ],
     )

@@ -34,7 +34,7 @@ def assert_harmless(*texts: str) -> str:
     return "".join(texts)
 
 
-QUICK = ("tally", "as json", "by keyword", "markdown", "page", "replay")
+QUICK = ("tally", "as json", "markdown", "page", "replay")
 ENGINES = pytest.param(("engine", "accepter"), marks=pytest.mark.thorough)
 
 
@@ -103,7 +103,7 @@ def test_commands_that_read_a_run(run, tmp_path, harmless, name):
         ["replay", "RUN", "10000000000000000000000000000000"],
         ["replay", "RUN", EVIL],
         ["engines", "install", f"{EVIL}"],
-        ["cases", f"{EVIL}"],
+        ["bench", "--cases", f"{EVIL}"],
         ["vocabularies", "get", EVIL],
         ["check", EVIL],
         ["conformance", "--run", "RUN"],
@@ -115,13 +115,6 @@ def test_commands_that_read_a_run(run, tmp_path, harmless, name):
 def test_commands_that_are_refused_or_print_one_thing(run, harmless, arguments):
     said = harmless(*(run if one == "RUN" else one for one in arguments))
     assert "an error of maskcourt itself" not in said
-
-
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_cases(tmp_path, harmless, options):
-    case = {"id": f"a{EVIL}", "family": f"b{EVIL}", "schema": {}}
-    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
-    assert "owned" in harmless("cases", tmp_path / "cases.jsonl", *options)
 
 
 def test_the_progress_of_a_run(capsys):

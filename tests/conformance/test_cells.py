@@ -8,6 +8,7 @@ import pytest
 
 from harness.comparison.text_feeding import SLOW_TOKENS
 from harness.conformance.cells import (
+    COMBINATIONS,
     Fragment,
     case_line,
     cells,
@@ -25,7 +26,7 @@ from tests.inprocess import InProcessJudge
 
 @cache
 def all_cells():
-    return list(cells())
+    return [*cells(), *cells(COMBINATIONS)]
 
 
 WITHOUT_FORCE = {
@@ -59,7 +60,7 @@ def test_no_two_cells_have_the_same_case():
 
 def test_a_keyword_is_missing_only_at_places_that_say_the_same_themselves():
     held = Counter(case.family for case in all_cells())
-    for one in fragments():
+    for one in [*fragments(), *fragments(COMBINATIONS)]:
         places = list(places_of(one))
         missing = {place.name for place in places if place.build(one) is None}
         assert held[one.name] == len(places) - len(missing)
@@ -84,7 +85,7 @@ def test_every_case_is_small_enough_for_an_engine_with_slow_masks():
 def test_what_an_engine_forgets_lets_every_invalid_value_through():
     """The invalid values are of a type that is allowed, unless the keyword is about the type."""
     types = {"type", "enum", "const", "anyOf", "oneOf", "$ref", "$anchor", "$id", "$dynamicRef"}
-    for one in fragments():
+    for one in [*fragments(), *fragments(COMBINATIONS)]:
         if keyword_of(one.name) not in types | {"not", "definitions"} and one.has_own_type:
             alone = Fragment("type", {"type": one.schema["type"]}, one.valid, one.invalid)
             judge = InProcessJudge()

@@ -7,8 +7,8 @@ import pytest
 
 from harness.classification.departures import load_catalogue
 from harness.conformance.cells import instances
-from harness.conformance.outcomes import ConformanceTable, read_table, without_layout
-from harness.conformance.printing import as_csv, as_json, as_markdown, summary_cell
+from harness.conformance.outcomes import ConformanceTable, read_table
+from harness.conformance.printing import as_csv, as_markdown, summary_cell
 from harness.conformance.work import RULES
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary_readers import open_vocabulary
@@ -48,9 +48,6 @@ def table(engines, *cases):
     tables = [read_table(run, load_catalogue()) for run in runs]
     return ConformanceTable(
         dict.fromkeys(described, "1"),
-        {name: one["options"] for name, one in described.items()},
-        "0",
-        "bytes",
         tuple(one for some in tables for one in some.outcomes),
         {key: value for some in tables for key, value in some.unjudged.items()},
     )
@@ -136,10 +133,6 @@ def test_a_cell_that_the_validators_cannot_judge_is_left_out():
     assert list(found.unjudged) == ["conformance/maxItems/root"]
 
 
-def test_white_space_inside_strings_is_no_layout():
-    assert without_layout(b'{"a b": [1, "\\" ,"]}\n') == b'{"a b":[1,"\\" ,"]}'
-
-
 @pytest.fixture(scope="module")
 def whole():
     cells = [
@@ -168,10 +161,3 @@ def test_the_table_as_csv_has_a_line_for_each_cell_and_engine_with_its_smallest_
     lines = as_csv(whole).splitlines()
     assert len(lines) == 1 + 9
     assert "const,item,AcceptsExtra,1,too_lax,false,," in lines[-1]
-
-
-def test_the_table_as_json_has_the_schema_and_text_behind_each_cell(whole):
-    found = as_json(whole)
-    last = found["cells"][-1]
-    assert last["let_through"] == {"text": "false", "class": "bug"}
-    assert json.loads(found["schemas"][f"{last['keyword']}/{last['place']}"])

@@ -11,6 +11,7 @@ import pytest
 
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
+from harness.runs.directory import open_run
 from tests.adapterchecks import check_adapter, check_refusal
 from tests.command import ROOT, maskcourt
 
@@ -57,16 +58,12 @@ def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
     byte_vocabulary([b"12", b", ", b"[1"], [b"<pad>"]).save(page / "bytes")
     done = maskcourt(*shlex.split(command), "--vocabulary", "bytes", *ALONE, cwd=page)
     assert done.returncode == 0, done.stderr
-    by_case = maskcourt("tally", "runs/tiny", "--by", "case", "--json", cwd=page)
-    engine, accepted = "tiny:TinyEngine", "false_acceptance"
-    rows = [
-        (one["case"], one["kind"], one["evidence"])
-        for one in json.loads(by_case.stdout)["rows"]
-        if one["engine"] == engine and one["class"] == "bug"
-    ]
-    assert ("two", accepted, "walk") in rows
-    assert ("two", accepted, "instance") in rows
-    assert {case for case, kind, _ in rows if kind == accepted} == {"two"}
+    run = open_run(page / "runs" / "tiny", trust=True)
+    for table in ("verdicts", "instance_verdicts"):
+        rows = run.table(table, ["case", "engine", "kind"]).to_pylist()
+        mine = [one for one in rows if one["engine"] == "tiny:TinyEngine"]
+        accepted = {one["case"] for one in mine if one["kind"] == "false_acceptance"}
+        assert accepted == {"two"}
     shown = maskcourt("replay", "runs/tiny", "0", "--show", "--trust", cwd=page)
     assert shown.returncode == 0, shown.stderr
 

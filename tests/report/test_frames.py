@@ -130,4 +130,3 @@ def test_tallies_count_the_verdicts(stored):
     counted = big.verdicts.groupby(keys, observed=True).size()
     assert big.tallies.set_index(keys)["tokens"].to_dict() == counted.to_dict()
     assert counted["a", "false_acceptance", "bug"] == 600
-    assert big.engine_set(5) == ("a", "c")

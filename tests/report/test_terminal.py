@@ -5,9 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from harness.analysis.breakdown import breakdown
 from harness.analysis.tally import summary
-from harness.report.terminal import print_breakdown, print_summary
+from harness.report.terminal import print_summary
 from tests.books import Book, all_bugs, classes
 from tests.buglists import bug, bug_list
 
@@ -145,29 +144,3 @@ class TestSummaryInDetail:
         assert "not judged" in " ".join(printed.split())
         tables = [line for line in printed.splitlines() if line.startswith(" ")]
         assert max(map(len, tables)) <= width
-
-
-class TestBreakdown:
-    def test_lists_the_rows(self, stored):
-        found = breakdown(stored(book()), "keyword", DECLARED)
-        printed = shown(print_breakdown, found)
-        row = cells(printed, "enum", "a", "false", "acceptance")
-        assert row == ["bug", "walk", "4", "1"]
-        assert printed.splitlines()[-1] == "run: runs/one"
-
-    def test_lists_what_has_no_effect(self, stored):
-        odd = Book("case").position(0).verdicts(0, "a", "mask_consume_mismatch", 2, effect="")
-        printed = shown(print_breakdown, breakdown(stored(odd), "effect", all_bugs))
-        assert cells(printed, "-", "a", "mask", "consume", "mismatch") == ["bug", "walk", "2", "1"]
-
-    def test_lists_the_first_of_many(self, stored):
-        many = Book("case").position(0)
-        for number in range(60):
-            many.verdicts(0, "a", "false_acceptance", keyword=f"keyword{number}")
-        printed = shown(print_breakdown, breakdown(stored(many), "keyword", all_bugs))
-        assert printed.count("false acceptance") == 40
-        assert "and 20 more rows; --json lists all" in printed
-
-    def test_shows_what_looks_like_markup_as_it_is(self, stored):
-        odd = Book("case").position(0).verdicts(0, "a", "false_acceptance", keyword="[bold]x")
-        assert "[bold]x" in shown(print_breakdown, breakdown(stored(odd), "keyword", all_bugs))

@@ -162,8 +162,7 @@ def test_every_command_that_needs_the_vocabulary_asks_first(forged, call, trust,
     "command",
     [
         pytest.param(("report", "RUN", "--format", "csv"), marks=pytest.mark.thorough),
-        pytest.param(("tally", "RUN"), marks=pytest.mark.thorough),
-        ("tally", "RUN", "--by", "keyword"),
+        ("tally", "RUN"),
     ],
 )
 def test_what_only_counts_opens_no_vocabulary(forged, tmp_path, monkeypatch, call, command):
