@@ -74,8 +74,9 @@ def _bugs(runs: Runs) -> Iterator[str]:
         f" {known.percent_explained} of {known.verdicts:,} verdicts of the engines closest to the"
         " specification. All are in [bugs.json](bugs.json)."
     )
-    for engine in dict.fromkeys(one.engine for one in known.bugs):
-        mine = known.of(engine)
+    for engine in runs["specification"].engine_names:
+        if not (mine := known.of(engine)):
+            continue
         yield f"### {engine}: {plural(len(mine), 'bug')}"
         yield "\n".join(map(bug_line, mine[:_SHOWN]))
         if len(mine) > _SHOWN:
