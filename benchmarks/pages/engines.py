@@ -14,6 +14,7 @@ from benchmarks.pages.layout import (
     drawn,
     markdown_table,
     page,
+    remarks,
     schemas,
     sentences,
 )
@@ -56,6 +57,7 @@ def _page(runs: Runs) -> str:
         "Nine engines",
         lead,
         sentences(told),
+        remarks(run),
         "## In pairs: who loses alone",
         "In how many of the schemas that both were judged on the engine of the row loses a value"
         " and that of the column loses none.",
@@ -78,7 +80,7 @@ PAGE: Final = Published(
         "": (
             *drawn(300, _ENGINES),
             *("--walks", "0", "--samples", "0", "--generated", "2", "--compile-timeout", "3"),
-            *("--mask-timeout", "2", "--case-budget", "60"),
+            *("--mask-timeout", "2", "--case-budget", "30"),
         )
     },
     _page,

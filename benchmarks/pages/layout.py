@@ -121,6 +121,8 @@ def sentence(name: str, one: Mapping[str, Any]) -> str:
     outcomes, of = one["compile"], one["loss"]["of"]
     words = [f"refuses {outcomes['refused']:,}"]
     words += [text.format(f"{outcomes[at]:,}") for at, text in _FAILED.items() if outcomes[at]]
+    later = max(one["failures"].values(), default=0)
+    words += [f"fails later on {later:,}"] * bool(later)
     costs = [told("loss", "loses a value in"), told("leak", "leaks one in")]
     nouns = {"loss": ("loss", "losses"), "leak": ("leak", "leaks")}
     rare = [f"{n:,} {noun[n > 1]}" for at, noun in nouns.items() if (n := one[at]["rare"])]
@@ -139,9 +141,16 @@ def sentences(told: Mapping[str, Any]) -> str:
         taken = listed([f"{library} {n:,}" for library, n in one["backends"].items() if n] or [""])
         more = f" Taken by {taken}." if len(one["backends"]) > 1 and taken else ""
         lines.append(sentence(name, one) + more)
-    failed = told["harness_errors"]
-    lines += ["", f"On {failed:,} the harness itself failed: these do not count."] * bool(failed)
     return "\n".join(lines)
+
+
+def remarks(run: Run) -> str:
+    """What limits a run met: schemas whose budget was spent, and those on which it failed."""
+    spent = int((run.cases["reason"] == "case_budget").sum())
+    failed = run.summary["harness_errors"]
+    lines = [f"{spent:,} schemas used up their time; what was proven before counts."] * bool(spent)
+    lines += [f"On {failed:,} the harness itself failed: these do not count."] * bool(failed)
+    return " ".join(lines)
 
 
 COUNTS: Final = (

@@ -24,6 +24,7 @@ from benchmarks.pages.layout import (
     counts,
     drawn,
     page,
+    remarks,
     schemas,
     sentences,
 )
@@ -61,6 +62,7 @@ def _group(key: str, runs: Runs) -> Iterator[str]:
     if key == "servers":
         yield "Values alone were put to these, whole, and no walks over tokens were made."
     yield sentences(run.summary)
+    yield remarks(run)
 
 
 def _bugs(runs: Runs) -> Iterator[str]:

@@ -21,6 +21,7 @@ from benchmarks.pages.layout import (
     counts,
     markdown_table,
     page,
+    remarks,
     schemas,
     sentences,
     wrong,
@@ -134,6 +135,7 @@ def _page(runs: Runs) -> str:
         "All of MaskBench, by values",
         lead,
         sentences(told),
+        remarks(run),
         "## What compilation takes",
         "Milliseconds of processor time, of the schemas that compile; over 1 s also those that run"
         " out of time.",
