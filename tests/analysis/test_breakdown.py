@@ -1,14 +1,11 @@
 """Verdicts by one column, counted by hand."""
 
-import json
-
 import pytest
 
 from harness.analysis.breakdown import grouped
 from harness.analysis.stored import stored_run
 from tests.books import Book, all_bugs, classes
 
-GROUPINGS = ("keyword", "category", "family", "departure", "place", "effect", "shown_by")
 DECLARED = {"order": ("departure", "x-order"), "said": ("warned", "x-warns")}
 
 
@@ -53,13 +50,9 @@ class TestRows:
         assert found[0] == {"keyword": "enum", **about, **counts}
         assert all("located" not in row for row in found if row["kind"] == "never_stops")
 
-    def test_are_json_and_the_most_tokens_come_first(self, stored):
-        run = stored(*by_hand())
-        for by in GROUPINGS:
-            found = grouped(stored_run(run, all_bugs), by)
-            assert json.loads(json.dumps(found)) == found
-            tokens = [row["tokens"] for row in found]
-            assert tokens == sorted(tokens, reverse=True)
+    def test_the_most_tokens_come_first(self, stored):
+        tokens = [one[2] for one in rows(stored(*by_hand()), "family")]
+        assert tokens == sorted(tokens, reverse=True)
 
     def test_leave_out_what_proves_nothing_and_tell_walks_and_instances_apart(self, stored):
         run = stored(*by_hand())
@@ -68,17 +61,6 @@ class TestRows:
         assert {row["kind"] for row in found} == kinds
         assert sum(row["tokens"] for row in found) == 18
         assert rows(run, "keyword", evidence="instance") == [("enum", "a", 1, 1, 1)]
-
-    def test_of_an_unfinished_run_are_of_what_is_there(self, stored):
-        run = stored(*by_hand(), finish=False)
-        unfinished = [grouped(stored_run(run, all_bugs), by) for by in GROUPINGS[:-1]]
-        empty = stored(finish=False)
-        assert [grouped(stored_run(empty, all_bugs), by) for by in GROUPINGS] == [[]] * len(
-            GROUPINGS
-        )
-        whole = stored(*by_hand())
-        assert all(unfinished)
-        assert unfinished == [grouped(stored_run(whole, all_bugs), by) for by in GROUPINGS[:-1]]
 
 
 class TestGroupings:
@@ -118,10 +100,6 @@ class TestGroupings:
             ("end", "walk"): 1,
             ("end", "instance"): 1,
         }
-
-    def test_by_place_where_no_position_is_stored(self, stored):
-        book = Book("case").position(0).verdicts(1, "a", "mask_consume_mismatch")
-        assert rows(stored(book), "place") == [("", "a", 1, 1, 1)]
 
 
 def test_effects_and_what_shows_them_are_groups(stored):

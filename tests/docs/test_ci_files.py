@@ -167,10 +167,6 @@ class TestSteps:
         said = '100%25 worse%0Aschema {"a": 1}%0Atext 1'
         assert done.printed == f"::error title=order%3A a::{said}\n"
 
-    def test_nothing_is_annotated_where_nothing_was_run(self, github):
-        done = github(ANNOTATE)
-        assert (done.code, done.printed) == (0, "")
-
     def test_comparing(self, github):
         done = github("Compare it with another version", AGAINST="0.2.8")
         assert done.code == 0
