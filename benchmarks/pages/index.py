@@ -18,7 +18,7 @@ from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, with_version
 
 _ABOUT: Final[Mapping[str, str]] = {
-    "newest": "The newest engines, as shipped, and servers' presets on 500 schemas; their bugs",
+    "newest": "The newest engines, as shipped, and servers' presets, with their bugs",
     "values": "All of MaskBench, by values: refusals, times of compilation, losses and leaks",
     "tools": "The tools of eleven public servers, by all engines and presets",
     "engines": "Nine engines on the same schemas, in pairs",

