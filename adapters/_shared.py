@@ -1,9 +1,8 @@
-"""What adapters share: states that cannot be copied, libraries asked mask first, script texts."""
+"""What adapters share: states that cannot be copied, libraries asked mask first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,11 +17,6 @@ from harness.protocol import (
     copied,
     follow_by_mask,
 )
-
-
-def script(name: str) -> str:
-    """How a stand-alone script asks a library: a text beside the adapters."""
-    return Path(__file__).with_name("scripts").joinpath(f"{name}.txt").read_text("utf-8")
 
 
 class EndingMatcher(FollowingMatcher):

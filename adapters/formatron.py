@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
-from adapters._shared import EndingMatcher, script
+from adapters._shared import EndingMatcher
 from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, Vocabulary, copied
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -37,7 +37,6 @@ class FormatronEngine:
     """kbnf gives patterns to Rust's crate regex-automata (its README, "regular expressions")."""
     DISTRIBUTION = "formatron"
     TESTED = "0.5.0"
-    SCRIPT = script("formatron")
     SCRIPT_NEEDS = ("kbnf==0.4.2",)
     SLOW_MASKS = True
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, script
+from adapters._shared import EndingMatcher
 from harness.protocol import (
     CONFIG,
     EngineInfo,
@@ -54,7 +54,6 @@ class GLRMaskEngine:
     }
     DISTRIBUTION = "glrmask"
     TESTED = "0.5.0"
-    SCRIPT = script("glrmask")
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import glrmask

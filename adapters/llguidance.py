@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, MaskFirst, script
+from adapters._shared import EndingMatcher, MaskFirst
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -80,7 +80,6 @@ class LLGuidanceEngine:
     """``docs/syntax.md`` names the syntax of Rust's crate regex."""
     DISTRIBUTION = "llguidance"
     TESTED = "1.9.1"
-    SCRIPT = script("llguidance")
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import llguidance

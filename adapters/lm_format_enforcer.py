@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, script
+from adapters._shared import EndingMatcher
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -63,7 +63,6 @@ class LMFormatEnforcerEngine:
     """Patterns are read by interegular, "a subset of python regexes" (its README)."""
     DISTRIBUTION = "lm-format-enforcer"
     TESTED = "0.11.3"
-    SCRIPT = script("lm_format_enforcer")
     SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adapters._shared import ReplayedMatcher, script
+from adapters._shared import ReplayedMatcher
 from harness.protocol import (
     ONLY_CONFIG,
     EngineInfo,
@@ -41,7 +41,6 @@ class MaskforgeEngine:
     OPTIONS: ClassVar[Mapping[str, Option]] = {"config": ONLY_CONFIG}
     DISTRIBUTION = "maskforge"
     TESTED = "0.1.1"
-    SCRIPT = script("maskforge")
     SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:

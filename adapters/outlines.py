@@ -22,7 +22,7 @@ from functools import partial
 from inspect import signature
 from typing import Any, ClassVar
 
-from adapters._shared import ReplayedMatcher, guide_calls, script
+from adapters._shared import ReplayedMatcher, guide_calls
 from harness.protocol import (
     CONFIG,
     EngineInfo,
@@ -51,7 +51,6 @@ class OutlinesEngine:
     """The library gives patterns to Rust's crate regex-automata (its ``src/index.rs``)."""
     DISTRIBUTION = "outlines-core"
     TESTED = "0.2.14"
-    SCRIPT = script("outlines")
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import outlines_core

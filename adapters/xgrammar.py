@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, script
+from adapters._shared import EndingMatcher
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -71,8 +71,6 @@ class XGrammarEngine:
     """``cpp/regex_converter.cc`` names MDN's page on JavaScript as what it implements."""
     DISTRIBUTION = "xgrammar"
     TESTED = "0.2.8"
-    SCRIPT = script("xgrammar")
-    MASK_SCRIPT = script("xgrammar_mask")
 
     @classmethod
     def unused(cls) -> Sequence[str]:

@@ -143,9 +143,8 @@ class Engine(Protocol):
     # It may also have `TESTED`, a version of that distribution with which it keeps the rules: where
     # none is installed and none is asked for, that is installed for its hosts. `SLOW_MASKS` is True
     # where a mask takes milliseconds and more: such an engine is asked about fewer tokens and
-    # texts. `SCRIPT` is the body of a function that asks the library alone
-    # (`harness.bugs.scripts`): how many of `TOKENS` it allows under `SCHEMA`; `MASK_SCRIPT` of one
-    # that compares its masks with what it takes; `SCRIPT_NEEDS` further requirements of these.
+    # texts. `SCRIPT_NEEDS` are further requirements of its texts in ``adapters/scripts``, bodies of
+    # functions that ask the library alone (`harness.bugs.scripts`).
 
     info: EngineInfo
 

@@ -72,6 +72,11 @@ class ForbidsPartsOfCharacters(Honest):
         return {id_ for id_ in found if id_ == self.vocabulary.eos or id_ < 128 or id_ > 256}
 
 
+class ForbidsLongTokens(Honest):
+    def allowed(self, texts, data):
+        return {id_ for id_ in super().allowed(texts, data) if id_ <= 256}
+
+
 class EndsEarly(Honest):
     def allowed(self, texts, data):
         return super().allowed(texts, data) | (set(self.vocabulary.eos_ids) if data else set())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.analysis.stored import StoredRun
+from harness.analysis.stored import StoredRun, statement
 from harness.runs.tables import TEXT_TABLES, named_engines
 from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
 
@@ -38,12 +38,7 @@ def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
 
 def tallies(stored: StoredRun) -> list[dict[str, Any]]:
     """Verdicts counted by ``engine``, ``evidence``, ``kind`` and ``class``."""
-    return stored.rows(
-        f"""SELECT e.name AS engine, evidence, kind, class, {_UNITS}
-        FROM verdicts JOIN raw_engines e USING (engine)
-        GROUP BY e.name, evidence, kind, class
-        ORDER BY evidence = 'sample', evidence = 'instance', tokens DESC, e.name, kind, class"""
-    )
+    return stored.rows(statement("tallies", units=_UNITS))
 
 
 def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:
@@ -81,15 +76,7 @@ def agreement(stored: StoredRun) -> list[dict[str, Any]]:
     most = ", ".join(f'max("{name}") AS "{name}"' for name in proven)
     sums = ", ".join(f'sum(coalesce("{name}", 0))::BIGINT AS "{name}"' for name in proven)
     rows = stored.rows(
-        f"""WITH of_engine AS (
-            SELECT dispute_row, engine, {counts} FROM verdicts
-            WHERE evidence = 'walk' AND dispute_row IS NOT NULL GROUP BY dispute_row, engine),
-        proven AS (SELECT dispute_row, {most} FROM of_engine GROUP BY dispute_row)
-        SELECT accepters, rejecters, sum(tokens)::BIGINT AS tokens,
-            sum(drawn)::BIGINT AS resolved, {sums}, count(*) AS disputes,
-            count(DISTINCT case_row) AS cases
-        FROM disputes LEFT JOIN proven USING (dispute_row)
-        GROUP BY accepters, rejecters""",
+        statement("agreement", counts=counts, most=most, sums=sums),
         *(list(REJECTIONS), list(ACCEPTANCES)),
     )
     for row in rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.analysis.stored import StoredRun
+from harness.analysis.stored import StoredRun, statement
 from harness.inputs.cases import EQUAL, MARK
 
 COUNTS: Final = ("refused", "loses", "leaks")
@@ -37,34 +37,9 @@ def equal_schemas(stored: StoredRun) -> list[dict[str, Any]]:
 _IN_ANOTHER_ORDER: Final = ("reordered-members", "split-members")
 """Here an engine may refuse a text for the order of its members, and its value may leak still."""
 
-_PAIRS: Final = f"""
-WITH rewritten AS (SELECT case_row, name, regexp_extract(name, '.*{MARK}(.*)', 1) AS rewriting
-    FROM cases WHERE family = '{EQUAL}'),
-pairs AS (SELECT r.name, r.rewriting, r.case_row AS new, o.case_row AS old FROM rewritten r
-    JOIN cases o ON o.name = left(r.name, -length('{MARK}' || r.rewriting))),
-forms AS (SELECT name, rewriting, new AS here, old AS there, 'rewriting' AS form FROM pairs
-    UNION ALL SELECT name, rewriting, old, new, 'original' FROM pairs)"""
+_PAIRS: Final = statement("pairs", mark=MARK, family=EQUAL)
 """Each pair of forms twice: an error is looked for here that is not there."""
 
 _SCHEMAS: Final = "SELECT rewriting, count(*) AS n FROM pairs GROUP BY rewriting"
 
-_WRONG: Final = f""",
-outcomes AS (SELECT engine, case_row, bool_or(outcome = 'compiled') AS compiled,
-    bool_or(outcome = 'refused') AS refused FROM engines WHERE stage = 'compile' GROUP BY ALL),
-values AS (SELECT engine, case_row, number, effect::VARCHAR AS effect, shown_by FROM verdicts
-    WHERE evidence = 'instance' AND effect NOT IN ('', 'spelling')),
-wrong AS (
-    SELECT 'refused' AS what, a.engine, f.form, f.rewriting, f.name FROM forms f
-    JOIN outcomes a ON a.case_row = f.here AND a.refused
-    JOIN outcomes b ON b.case_row = f.there AND b.engine = a.engine AND b.compiled
-    UNION ALL
-    SELECT w.what, a.engine, f.form, f.rewriting, f.name FROM forms f
-    JOIN values a ON a.case_row = f.here AND a.shown_by <> 'rare'
-    JOIN (VALUES ('lost_value', 'loses'), ('invalid_value', 'leaks')) w(effect, what)
-        ON w.effect = a.effect
-        AND NOT (what = 'leaks' AND form = 'original' AND rewriting IN {_IN_ANOTHER_ORDER})
-    SEMI JOIN tested t ON t.case_row = f.there AND t.engine = a.engine AND t.number = a.number
-        AND t.evidence = 'instance'
-    ANTI JOIN values b ON b.case_row = f.there AND b.engine = a.engine AND b.number = a.number)
-SELECT engine, rewriting, form, what, count(DISTINCT name) AS n, min(name) AS example
-FROM wrong GROUP BY ALL ORDER BY example"""
+_WRONG: Final = statement("wrong_in_one_form", in_another_order=str(_IN_ANOTHER_ORDER))

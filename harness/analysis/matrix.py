@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.analysis.compile_reasons import compile_reasons, with_names
 from harness.analysis.rates import EVERYDAY, Rates
-from harness.analysis.stored import WORST_FIRST, StoredRun
+from harness.analysis.stored import WORST_FIRST, StoredRun, statement
 from harness.printable import plural
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, witnesses
@@ -148,12 +148,7 @@ def _examples(stored: StoredRun) -> dict[tuple[int, str], dict[str, Any]]:
     wanted = {
         (row["evidence"], row["row"]): row
         for row in stored.rows(
-            f"""SELECT engine, effect, evidence, row, keyword, enum_code(shown_by) AS rank
-            FROM verdicts SEMI JOIN able USING (evidence, row)
-            WHERE engine >= 0 AND effect::VARCHAR IN $1
-            QUALIFY row_number() OVER (PARTITION BY engine, effect ORDER BY rank, class <> 'bug',
-                evidence = 'sample', evidence = 'instance', located DESC, before, row)
-                <= {_CANDIDATES} ORDER BY row""",
+            statement("examples", most=str(_CANDIDATES)),
             list(column_of),
         )
     }

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from harness import verdict_kinds as kinds
 from harness.analysis.statistics import is_sample, paired, shares
-from harness.analysis.stored import WORST_FIRST, StoredRun
+from harness.analysis.stored import WORST_FIRST, StoredRun, statement
 from harness.inputs.cases import EQUAL
 
 PAIR: Final = (
@@ -53,12 +53,7 @@ class Rates:
         self.stored = stored
         self.sampled = is_sample(stored.run)
         self._effects = stored.arrays(
-            """SELECT engine, case_row, list_position($1, effect::VARCHAR) - 1 AS effect,
-                least(enum_code(shown_by), 2)::BIGINT AS shown_by,
-                bool_and(class <> 'bug') AS declared,
-                bit_or(judged)::BIGINT AS judged
-            FROM verdicts WHERE effect <> '' AND engine >= 0
-            GROUP BY engine, case_row, effect, shown_by""",
+            statement("effects"),
             list(kinds.EFFECTS),
         )
         tested = stored.arrays(
@@ -163,22 +158,7 @@ def walked_bytes(stored: StoredRun) -> list[dict[str, int]]:
     the end), ``bytes`` (of the references, before the last position on which it was judged), and
     ``of`` (bytes that they have).
     """
-    found = stored.rows(
-        """WITH texts AS (
-            SELECT case_row, walks, unnest("references") AS text,
-                generate_subscripts("references", 1) - 1 AS number,
-                octet_length(text) AS size FROM cases),
-        walked AS (
-            SELECT e.engine, p.case_row, p.walk AS number, max(p."offset") AS reached
-            FROM places p JOIN texts t ON t.case_row = p.case_row AND t.number = p.walk
-            JOIN raw_engines e ON ((p.judged >> e.engine) & 1) = 1 GROUP BY ALL)
-        SELECT engine, count(*) AS walks, count_if(coalesce(reached, -1) < size) AS broke_off,
-            sum(least(greatest(coalesce(reached, -1), 0), size))::BIGINT AS bytes,
-            sum(size)::BIGINT AS "of"
-        FROM (SELECT DISTINCT engine, case_row FROM walked) JOIN texts USING (case_row)
-        LEFT JOIN walked USING (engine, case_row, number)
-        WHERE number < walks GROUP BY engine"""
-    )
+    found = stored.rows(statement("walked_bytes"))
     of_engine = {row.pop("engine"): row for row in found}
     none = dict.fromkeys(("walks", "broke_off", "bytes", "of"), 0)
     return [of_engine.get(engine, none) for engine in range(len(stored.engines))]

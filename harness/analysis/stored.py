@@ -2,27 +2,7 @@
 
 `StoredRun` has these tables. Engines are numbers in the order of the run, -1 for none; cases are
 their rows. Words are of one enumeration, so that millions of verdicts take little room.
-
-``cases``
-    case_row and the stored columns that are asked for, ``case`` under the name of ``name``.
-``places``
-    spot (a number for it), case_row, walk, number, offset, judged, place.
-``disputes``
-    dispute_row, spot, case_row, number, accepters, rejecters, tokens, drawn.
-``engines``
-    case_row, engine, and what became of it there.
-``texts``
-    evidence, case_row, number, label, verdict, writers: whole texts that were fed.
-``tested``
-    engine, evidence, case_row, number, verdict: the texts that an engine was tested with. These are
-    all of the cases that it compiled, unless it failed at that, a verdict says that nothing could
-    be concluded, or the text is fed to its writer alone.
-``verdicts``
-    The stored columns of all kinds of evidence, and: evidence, row (in its own table), case_row,
-    family, spot (a number for the position, or the place in a text), number (of the walk or text),
-    before (how many tokens were consumed), class and departure, shown_by (as an enumeration that
-    orders: the worst first, those that show no effect last), by_format (false acceptances that rest
-    on ``format`` alone), judged (the engines judged there, as bits: all for texts), dispute_row.
+``sql/tables.sql`` says what each table has.
 """
 
 from __future__ import annotations
@@ -32,6 +12,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
@@ -166,10 +147,14 @@ class StoredRun:
             database.register(name, table)
         database.execute("CREATE TYPE word AS ENUM (SELECT word FROM all_words)")
         database.execute(f"CREATE TYPE shown_by AS ENUM {(*WORST_FIRST, '')}")
-        database.execute(_TABLES)
+        numbers = _place_number("p.walk", "p.position"), _place_number("d.walk", "d.position")
+        database.execute(statement("tables", place=numbers[0], dispute=numbers[1]))
         for evidence in VERDICT_TABLES:
             database.execute(self._verdicts(evidence))
-        database.execute(_TESTED)
+        excluding = ", ".join(f"'{one}'" for one in EXCLUDING)
+        instances, samples = TEXT_TABLES[INSTANCE], TEXT_TABLES[SAMPLE]
+        about = {"excluding": excluding, "instances": instances, "samples": samples}
+        database.execute(statement("tested", generated=GENERATED, **about))
         (known,) = database.execute("SELECT count(*) FROM verdicts").fetchone() or (0,)
         if known < sum(tables[f"raw_{evidence}"].num_rows for evidence in VERDICT_TABLES):
             raise RunDirectoryError(f"{self.run.path} has verdicts about an unknown case")
@@ -228,50 +213,18 @@ def stored_run(run: RunDirectory, classify: Classify = by_catalogue) -> StoredRu
     return StoredRun(run, classify)
 
 
+def statement(name: str, **words: str) -> str:
+    """A text of ``sql/``, with some words put in."""
+    text = Path(__file__).with_name("sql").joinpath(f"{name}.sql").read_text("utf-8")
+    return text.format(**words) if words else text
+
+
 def _place_number(number: str, before: str, bits: int = 24) -> str:
     """A number for a place in a case, as SQL; so many `bits` are for what comes `before`."""
     return (
         f"((c.case_row::UBIGINT << 40) | ((({number}) & {(1 << 40 - bits) - 1})::UBIGINT << {bits})"
         f" | (({before}) & {(1 << bits) - 1})::UBIGINT)"
     )
-
-
-_TABLES = f"""
-CREATE TABLE cases AS SELECT row::INTEGER AS case_row, "case" AS name, family, status, reason,
-    generated, walks, positions, disputed_tokens, schema, "references" FROM raw_cases;
-CREATE TABLE places AS SELECT {_place_number("p.walk", "p.position")} AS spot,
-    c.case_row, p.walk, p.position AS number, p.offset, p.judged, p.place
-    FROM raw_places p JOIN cases c ON c.name = p.case;
-CREATE TABLE disputes AS SELECT d.row::INTEGER AS dispute_row,
-    {_place_number("d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,
-    accepters, rejecters, tokens, drawn
-    FROM raw_disputes d JOIN cases c ON c.name = d.case;
-CREATE TABLE engines AS SELECT c.case_row, e.engine, r.stage, r.outcome, r.message, r.output
-    FROM engine_rows r JOIN cases c ON c.name = r.case JOIN raw_engines e ON e.name = r.engine;
-CREATE TABLE texts AS SELECT '{INSTANCE}' AS evidence, c.case_row, t.instance AS number, t.label,
-    t.verdict, NULL::UINTEGER AS writers
-    FROM raw_{INSTANCE}_texts t JOIN cases c ON c.name = t.case;
-INSERT INTO texts SELECT '{SAMPLE}', c.case_row, t.sample, t.label, t.verdict, t.writers
-    FROM raw_{SAMPLE}_texts t JOIN cases c ON c.name = t.case;
-"""
-
-
-_EXCLUDING = ", ".join(f"'{one}'" for one in EXCLUDING)
-_TESTED = f"""
-CREATE VIEW tested AS SELECT e.engine, t.evidence, t.case_row, t.number, t.verdict
-FROM texts t JOIN (
-    SELECT case_row, engine, bool_or(stage = '{GENERATED}') AS failed_at_generated,
-        bool_or(stage = '{TEXT_TABLES[INSTANCE]}') AS failed_at_{INSTANCE},
-        bool_or(stage = '{TEXT_TABLES[SAMPLE]}') AS failed_at_{SAMPLE}
-    FROM engines GROUP BY ALL
-    HAVING bool_or(stage = 'compile' AND outcome = 'compiled')
-        AND NOT bool_or(outcome IN ({_EXCLUDING}))
-) e USING (case_row)
-ANTI JOIN (FROM verdicts WHERE kind = 'unresolved') v ON v.evidence = t.evidence
-    AND v.case_row = t.case_row AND v.number = t.number AND v.engine = e.engine
-WHERE NOT CASE t.evidence WHEN '{INSTANCE}' THEN failed_at_{INSTANCE} ELSE failed_at_{SAMPLE} END
-    AND NOT (t.label = '{GENERATED}' AND e.failed_at_generated)
-    AND (t.writers IS NULL OR t.label <> 'own' OR ((t.writers >> e.engine) & 1) = 1)"""
 
 
 def _shown_nul(word: str) -> str:

@@ -16,7 +16,7 @@ from harness.analysis.compile_reasons import schemas_by_backend
 from harness.analysis.equal_schemas import equal_schemas
 from harness.analysis.matrix import matrix
 from harness.analysis.rates import Rates, walked_bytes
-from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
+from harness.analysis.stored import Classify, StoredRun, by_catalogue, statement, stored_run
 from harness.analysis.timing import timings
 from harness.inputs.cases import EQUAL
 from harness.runs.directory import RunDirectory
@@ -160,10 +160,7 @@ def _by_kind(stored: StoredRun) -> Mapping[tuple[int, str, str], Mapping[str, in
     """By engine, evidence and kind: verdicts in all (``tokens``) and by class, and their cases."""
     classes = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)
     rows = stored.rows(
-        f"""SELECT engine, evidence, kind, count(*) AS tokens, count(DISTINCT spot) AS positions,
-            count(DISTINCT case_row) AS cases,
-            count_if(located) AS located, count_if(by_format) AS by_format, {classes}
-        FROM verdicts WHERE kind IN $1 AND engine >= 0 GROUP BY engine, evidence, kind""",
+        statement("kinds", classes=classes),
         list(ERRORS),
     )
     names = (*_COUNTS[FALSE_ACCEPTANCE.name], *CLASSES)
@@ -193,11 +190,7 @@ def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:
         for _ in stored.engines
     ]
     for row in stored.rows(
-        """SELECT engine, CASE WHEN stage = 'compile' THEN stage WHEN outcome IN $1
-                THEN 'adapter_faults' ELSE 'failures' END AS part,
-            CASE part WHEN 'failures' THEN concat(stage, '_', outcome) ELSE outcome END AS word,
-            count(*) AS n FROM engines JOIN cases USING (case_row) WHERE family <> $2
-        GROUP BY ALL ORDER BY word""",
+        statement("parts"),
         list(ADAPTER_FAULTS),
         EQUAL,
     ):

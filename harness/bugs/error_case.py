@@ -39,7 +39,18 @@ class ErrorCase:
 
     @property
     def parsed(self) -> Any:
+        """The schema; of a regular expression, which stands there as a JSON string, the pattern."""
         return parse(self.schema)
+
+    @property
+    def about(self) -> str:
+        """What is compiled: a schema or a pattern."""
+        return "pattern" if self.schema.startswith('"') else "schema"
+
+    @property
+    def compiled(self) -> str:
+        """The pattern, or the JSON text of the schema."""
+        return str(self.parsed) if self.about == "pattern" else self.schema
 
     def with_schema(self, schema: Any) -> ErrorCase:
         """The same text under another schema."""

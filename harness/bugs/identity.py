@@ -173,6 +173,8 @@ def title(case: ErrorCase, keyword: str, at: int) -> str:
 
 
 def _title(case: ErrorCase, keyword: str, at: int) -> str:
+    if case.about == "pattern":
+        return _of_pattern(case, at)
     match case.kind:
         case "dead_end":
             what = "nothing at all is allowed"
@@ -188,6 +190,15 @@ def _title(case: ErrorCase, keyword: str, at: int) -> str:
         case _:
             return _refused(case, at) + _under(case, values=True)
     return what + _under(case)
+
+
+def _of_pattern(case: ErrorCase, at: int) -> str:
+    sort = sort_of(case.text[at : at + 1])
+    what = _SORTS.get(sort) or repr(case.text[at : at + 1])[1:]
+    if case.token:
+        what = f"the token {escaped(case.token)!r}"
+    does = "allowed" if case.kind in ACCEPTANCES else "refused"
+    return f"{what} is {does} by the pattern {case.parsed}"
 
 
 def _accepted(case: ErrorCase, keyword: str, at: int) -> str:

@@ -21,6 +21,7 @@ from harness.classification.departures import Catalogue, classify
 from harness.directories import read_toml
 from harness.engines.specs import read_spec
 from harness.printable import escaped
+from harness.regex_constraint.work import RegexRun
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
 from harness.verdict_kinds import BUG, FORMAT_ONLY, LEAKS, LOSSES, MEANINGS, NOT_JSON, TRAPS
@@ -134,7 +135,7 @@ class Bug(ShrunkVerdict):
         row = {name: getattr(self, name) for name in _AS_THEY_ARE}
         upstream = None if self.upstream is None else asdict(self.upstream)
         row |= {"engine": read_spec(self.engine).name, "kind": self.error.kind}
-        row |= {"class": self.class_, "schema": self.error.parsed, "upstream": upstream}
+        row |= {"class": self.class_, self.error.about: self.error.parsed, "upstream": upstream}
         row |= {"text": escaped(self.error.text), "token": escaped(self.error.token)}
         row |= {"keywords": keywords(self.error), "share": self.share.row()}
         return row | {"severities": dict(self.severities), "versions": dict(self.versions)}
@@ -225,7 +226,7 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
         incidence = {
             "cases": len(first),
             "verdicts": int(mine.sum()),
-            "severities": dict(zip(WORST_FIRST, counted, strict=True)),
+            "severities": dict(zip(WORST_FIRST, counted, strict=False)),
             "sampled": sampled[key],
         }
         met_in = [specs[other] for bug, other in met if bug == number]
@@ -240,7 +241,9 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
 
 
 def judged_schemas(run: RunDirectory) -> dict[str, int]:
-    """On how many schemas each engine of a run was judged."""
+    """On how many schemas or patterns each engine of a run was judged."""
+    if isinstance(run, RegexRun):
+        return Counter(line.engine for line in run.lines if line.positions)
     judged = run.table("cases", ["judged"])["judged"].to_numpy()
     return {
         name: int(np.count_nonzero(judged >> np.uint32(number) & 1))

@@ -151,7 +151,7 @@ def _letter_for_fault(case: ErrorCase) -> Iterator[ErrorCase]:
                 yield case.with_text(text_edits.put(case.text, (at, at + 1), b"A"))
 
 
-def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
+def shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
     """A shorter token; what it loses is fed byte by byte, or not at all."""
     if len(case.token) < 3:
         return
@@ -189,7 +189,7 @@ SMALLER: Sequence[Pass] = (
     _fewer_branches,
     _one_atom,
     _renamed,
-    _shorter_token,
+    shorter_token,
     _of_bytes(text_edits.bytes_left_out),
     _of_bytes(text_edits.short_ends),
     _of_bytes(text_edits.plainer_bytes),

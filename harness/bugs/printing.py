@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.progress import TimeRemainingColumn
 
 from harness.bugs.listing import Bug, BugList
@@ -31,13 +33,14 @@ def print_bug(bug: Bug) -> None:
     """One bug: its title, its smallest case, how often it was met."""
     kind = bug.error.kind.replace("_", " ")
     shown = f": {bug.shown_in_words}" * bool(bug.shown_in_words)
-    met = f"in {bug.cases:,} of {bug.judged:,} schemas{bug.share.in_brackets}"
+    met = f"in {bug.cases:,} of {bug.judged:,} {bug.error.about}s{bug.share.in_brackets}"
+    such = bug.case if bug.error.about == "pattern" else bug.verdict
     lines = [
         bug.title,
         *filter(None, [bug.effect_in_words]),
-        f"schema  {bug.error.schema}",
+        f"{bug.error.about:7} {bug.error.compiled}",
         f"text    {marked(bug)}",
-        f"{met}{shown}; {bug.verdicts:,} verdicts, such as {bug.verdict}",
+        f"{met}{shown}; {bug.verdicts:,} verdicts, such as {such}",
         _upstream(bug),
     ]
     if bug.also_in:
@@ -59,8 +62,10 @@ def _upstream(bug: Bug) -> str:
     return f"reported ({bug.upstream.status}): {bug.upstream.thread}"
 
 
-def print_unexplained(bugs: BugList, class_: str) -> None:
-    """How much the bugs of a run explain, and why the rest is not."""
+def print_bugs(chosen: Iterable[Bug], bugs: BugList, class_: str = BUG) -> None:
+    """Some bugs of a run; how much of it all of them explain, and why not the rest."""
+    for bug in chosen:
+        print_bug(bug)
     what = f"{bugs.verdicts:,} verdicts of the class {class_}"
     lines = [f"{bugs.percent_explained} of {what} explained by {len(bugs.bugs)} bugs"]
     lines += [f"  {count:,} not: {reason}" for reason, count in bugs.unexplained.items()]

@@ -1,6 +1,6 @@
 """Stand-alone scripts that show a bug with nothing but the engine, and texts for its tracker.
 
-A script is fixed text but for its data section, where everything that a run says stands as a
+A script is a template but for its data section, where everything that a run says stands as a
 literal made by `repr`: no schema, text, token, version or title can become code.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from packaging.version import InvalidVersion, Version
@@ -20,60 +22,16 @@ from harness.protocol import settle_switches
 from harness.schemas.schema import LISTS, SINGLE
 from harness.verdict_kinds import MEANINGS, REJECTIONS, WRONG_BITS
 
-_TOP: Final = '''#!/usr/bin/env python3
-"""Shows a bug of a constrained-decoding engine, with nothing but the engine.
-
-Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run.
-"""
-
-import sys
-
-'''
-
-_TOKENS: Final = """
-VOCABULARY = [bytes([byte]) for byte in range(256)] + ([TOKEN] if TOKEN else [])
-END = len(VOCABULARY)
-TOKENS = [*TEXT[:TOKEN_AT], 256, *TEXT[TOKEN_AT + len(TOKEN) :]] if TOKEN else [*TEXT]
-
-
-"""
-
-_RUN: Final = """
-
-try:
-    count = run()
-except Exception as problem:
-    print(f"cannot run: {problem!r}; it needs: {INSTALL}")
-    sys.exit(2)
-print("schema ", repr(SCHEMA))
-print("effect ", EFFECT or "not known")
-"""
-
-_ALLOWED: Final = '''def run():
-    """How many of the tokens, the end of sequence last, the engine allows in turn."""
-    TOKENS.append(END)
-'''
-
-_TEXT_RESULT: Final = """whole = count == len(TOKENS)
-print("allowed", b"".join((VOCABULARY + [b""])[token] for token in TOKENS[:count]))
-print("refused", "nothing" if whole else (VOCABULARY + [b"the end"])[TOKENS[count]])
-verdict = "right" if whole == VALID else "wrong"
-print("jsonschema and jsonschema-rs:", "valid" if VALID else "invalid", "- the engine is", verdict)
-sys.exit(whole != VALID)
-"""
-
-_DIFFERING: Final = '''def run():
-    """How many tokens go before one that the mask shows and that is not taken, or the reverse."""
-'''
-
-_MASK_RESULT: Final = """if count is None:
-    print("what the masks show is taken, and nothing else")
-    sys.exit(0)
-print("after", b"".join(VOCABULARY[token] for token in TOKENS[:count]))
-print("the mask and what is taken differ on", VOCABULARY[TOKENS[count]])
-sys.exit(1)
-"""
-
+_DIALECTS: Final = {
+    "ecma": ("regress and regex", "ECMA-262, Patterns: https://tc39.es/ecma262/#sec-patterns"),
+    "rust": ("regress and regex", "Rust's crate regex: https://docs.rs/regex/latest/regex/#syntax"),
+    "python": ("re and regex", "Python's re: https://docs.python.org/3/library/re.html"),
+}
+"""Of a pattern's dialect the programs that were asked, and where it is specified."""
+_HERE: Final = "# HERE\n"
+"""Where a template has the data, and where it has what asks the library."""
+_ASKED: Final = {"mask": "_mask", "pattern": "_regex", "text": ""}
+"""How the texts beside the adapters end that go with a template."""
 _MISMATCH: Final = "mask_consume_mismatch"
 _MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
 _USUAL: Final = ("spec", "auto", "", False)
@@ -93,23 +51,27 @@ _DOCUMENTS: Final[Mapping[str, Sequence[str]]] = {
 
 
 @cache
-def _bodies(attribute: str) -> dict[str, str]:
-    """What adapters have in an attribute, by engine: how a script asks their library."""
-    classes = {name: adapter_class(reference) for name, reference in built_in().items()}
-    texts = {name: getattr(adapter, attribute, "") for name, adapter in classes.items()}
-    return {name: text for name, text in texts.items() if text}
+def _bodies(template: str) -> dict[str, str]:
+    """How the scripts of a template ask libraries, by engine: texts beside the adapters."""
+    folder, end = files("adapters") / "scripts", f"{_ASKED[template]}.txt"
+    texts = {name: folder / f"{name.replace('-', '_')}{end}" for name in built_in()}
+    return {name: text.read_text("utf-8") for name, text in texts.items() if text.is_file()}
+
+
+def _template(bug: Bug) -> str:
+    if bug.error.kind == _MISMATCH:
+        return "mask"
+    return "pattern" if bug.error.about == "pattern" else "text"
 
 
 def no_script(bug: Bug) -> str:
     """Why there is no script for a bug; empty where there is one."""
-    name, bodies, masks = read_spec(bug.engine).name, _bodies("SCRIPT"), _bodies("MASK_SCRIPT")
-    if name not in bodies:
-        return f"scripts are written for {', '.join(bodies)}"
+    bodies = _bodies(_template(bug))
+    if read_spec(bug.engine).name not in bodies:
+        return f"of this kind scripts are written for {', '.join(bodies)}"
     options = bug.options
     if options.get("config") != "spec" or any(value not in _USUAL for value in options.values()):
         return "scripts are written for the configuration spec"
-    if bug.error.kind == _MISMATCH and name not in masks:
-        return f"for this kind scripts are written for {', '.join(masks)}"
     if bug.error.kind not in (*WRONG_BITS, _MISMATCH):
         return f"there are no scripts for the kind {bug.error.kind}"
     return ""
@@ -123,31 +85,36 @@ def script(bug: Bug) -> str:
     """
     if problem := no_script(bug):
         raise ValueError(problem)
-    name = read_spec(bug.engine).name
-    mismatch = bug.error.kind == _MISMATCH
+    name, template = read_spec(bug.engine).name, _template(bug)
     data = {
         "TITLE": bug.title,
         "ENGINE": f"{name} {bug.version}",
         "INSTALL": install(bug),
         "EFFECT": bug.effect_in_words,
-        "RULE": _MASK_RULE if mismatch else section(bug.keyword),
-        "SCHEMA": bug.error.schema,
+        "RULE": _MASK_RULE if template == "mask" else section(bug.keyword),
+        bug.error.about.upper(): bug.error.compiled,
         "TEXT": bug.error.text,
         "TOKEN": bug.error.token,
         "TOKEN_AT": bug.error.token_at,
     }
-    if not mismatch:
-        data["VALID"] = bug.error.kind in REJECTIONS
+    if template != "mask":
+        data |= {"OPINIONS": _opinions(bug), "VALID": bug.error.kind in REJECTIONS}
     literals = "".join(f"{key} = {value!r}\n" for key, value in data.items())
-    if mismatch:
-        program = (_DIFFERING, _bodies("MASK_SCRIPT")[name], _RUN, _MASK_RESULT)
-    else:
-        program = (_ALLOWED, _bodies("SCRIPT")[name], _RUN, _TEXT_RESULT)
-    return "".join((_TOP, literals, _TOKENS, *program))
+    file = Path(__file__).with_name("templates") / f"{template}.txt"
+    top, before, after = file.read_text("utf-8").split(_HERE)
+    return "".join((top, literals, before, _bodies(template)[name], after))
+
+
+def _opinions(bug: Bug) -> str:
+    """The programs that say of a text what the harness says."""
+    of_pattern = bug.error.about == "pattern"
+    return _DIALECTS[bug.keyword][0] if of_pattern else "jsonschema and jsonschema-rs"
 
 
 def section(keyword: str) -> str:
-    """Where a keyword is specified: a title and an address; JSON itself where it is none."""
+    """Where a keyword or a dialect is specified: a title and an address; JSON where it is none."""
+    if keyword in _DIALECTS:
+        return _DIALECTS[keyword][1]
     for document, keywords in _DOCUMENTS.items():
         if keyword in keywords:
             address = f"{_DRAFT}-{document}#name-{keyword.lower()}"
@@ -172,17 +139,17 @@ def install(bug: Bug) -> str:
 def report(bug: Bug) -> str:
     """What to tell the engine's tracker, in Markdown."""
     shown = f": {bug.shown_in_words}" * bool(bug.shown_in_words)
-    met = f"Met in {bug.cases:,} of {bug.judged:,} schemas of {code(bug.data)}"
+    met = f"Met in {bug.cases:,} of {bug.judged:,} {bug.error.about}s of {code(bug.data)}"
     name, meaning = f"{read_spec(bug.engine).name} {bug.version}", MEANINGS.get(bug.effect, "")
     shows = [f"There is no script: {markdown(no_script(bug))}."]
     if not no_script(bug):
         ends = "This script needs the engine alone; it ends with 1 while the bug is there:"
         shows = [ends, _fenced(script(bug), "python")]
-    configured = f"configured as {code(_configuration(bug))}, and the schema"
+    configured = f"configured as {code(_configuration(bug))}, and the {bug.error.about}"
     parts = [
         f"# {markdown(bug.title)}",
         f"With {code(name)} ({code(install(bug))}), {configured}",
-        _fenced(bug.error.schema, "json"),
+        _fenced(bug.error.compiled, "json" * (bug.error.about == "schema")),
         *_what_happens(bug),
         *([f"What it costs a user: {meaning}."] if meaning else []),
         f"{met}{shown}.",
@@ -212,7 +179,7 @@ def _what_happens(bug: Bug) -> list[str]:
         token = f", as the one token {code(repr(bug.error.token))}" if bug.error.token else ""
         word, does = "valid", f"refuses it at the place marked »…«{token}"
         text = _fenced(marked(bug))
-    what = f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:"
+    what = f"this text is {word} ({_opinions(bug)} agree), and the engine {does}:"
     return [what, text, f"Specified in {section(bug.keyword)}"]
 
 

@@ -18,11 +18,15 @@ from functools import cached_property, partial
 
 from harness.analysis.stored import Classify
 from harness.bugs.groups import Explanation, explain, read_verdicts
+from harness.bugs.pattern_trial import PatternTrial
+from harness.bugs.pattern_witnesses import pattern_rows, shrunk_witness, witnesses_of
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.bugs.shrink import Known, Shrinker
+from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue, classify
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
+from harness.regex_constraint.work import RegexRun
 from harness.replay.witness_reader import named, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, vocabulary_of
@@ -55,7 +59,10 @@ def search(
     ends = math.inf if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
     rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
-    verdicts = read_verdicts(run, rule, vocabulary, seed)
+    if isinstance(run, RegexRun):
+        verdicts = pattern_rows(run)
+    else:
+        verdicts = read_verdicts(run, rule, vocabulary, seed)
     among = verdicts.among(classes)
     file = SampleFile(run, catalogue, seed)
     samples, seed_before = file.read()
@@ -111,6 +118,10 @@ class _Pool:
     def shrunk(self, classes: Mapping[str, str]) -> Iterator[ShrunkVerdict]:
         """What becomes of verdicts, begun in their order; `classes` says what each counts as."""
         works: dict[str, _Work] = {}
+        if isinstance(self._run, RegexRun):
+            shown = witnesses_of(self._run)
+            works = {x: partial(shrunk_witness, name=x, shown=shown[int(x)]) for x in classes}
+            return self._done(list(works.values()))
         for case in witnesses(self._run, named(self._run, list(classes)), self._vocabulary):
             for witness in case.witnesses:
                 counts_as = classes[witness.name]
@@ -152,6 +163,7 @@ class _Pool:
             shrinker = Shrinker.of(
                 self._run, specs, self._catalogue, self._vocabulary, known=self._known
             )
+            shrinker.trial_type = PatternTrial if isinstance(self._run, RegexRun) else Trial
         try:
             sample = work(shrinker, stopped=self.stopped)
             return None if self.stopped() else sample

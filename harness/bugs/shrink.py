@@ -78,11 +78,13 @@ def shrink(
     Once `stopped` says so nothing more is tried. What is `known` of the same engine is used, and
     added to.
     """
-    return _Reduction(trial, case, symptom, stopped, effect, known or Known()).run()
+    return Reduction(trial, case, symptom, stopped, effect, known or Known()).run()
 
 
 @dataclass
-class _Reduction:
+class Reduction:
+    """One case that is made smaller by passes, while a trial shows the same error."""
+
     _trial: Trial
     _best: ErrorCase
     _symptom: Symptom
@@ -95,6 +97,8 @@ class _Reduction:
     _passed: list[_State] = field(default_factory=list)
     _found: Shrunk | None = None
     _keeps: bytes = b""
+    _smaller: Sequence[Pass] = SMALLER
+    _common: Sequence[Pass] = COMMON_FORMS
 
     def __post_init__(self) -> None:
         self._allow(MOST_FAILURES, MOST_SECONDS)
@@ -115,25 +119,29 @@ class _Reduction:
         )
 
     def run(self) -> Shrunk:
-        self._best, self._symptom, self._trigger = trigger(
-            self._trial, self._best, self._symptom, self._is_same, lambda: self._goes_on
-        )
-        if self._best.kind not in ACCEPTANCES:  # first what may be wrong as well, further on
-            self._keeps = self._best.text[: self._symptom.at + 1]
-            self._changed(IN_TEXTS)
-            self._keeps = b""
-        self._come_to()
-        self._of_its_place()
+        self._begin()
         self._until_smallest()
         whole = self._goes_on
         if not whole:
             self._allow(LAST_FAILURES, LAST_SECONDS)
-        while self._changed(COMMON_FORMS, longer=True):
+        while self._changed(self._common, longer=True):
             self._until_smallest()
         best = self._found or Shrunk(self._best, self._symptom, 0)
         if self._found or (whole and self._goes_on):
             self._known.shrunk.update(dict.fromkeys(self._passed, best))
         return replace(best, attempts=self._attempts)
+
+    def _begin(self) -> None:
+        """Find what undoes the error, and leave out first what may be wrong as well, further on."""
+        self._best, self._symptom, self._trigger = trigger(
+            self._trial, self._best, self._symptom, self._is_same, lambda: self._goes_on
+        )
+        if self._best.kind not in ACCEPTANCES:
+            self._keeps = self._best.text[: self._symptom.at + 1]
+            self._changed(IN_TEXTS)
+            self._keeps = b""
+        self._come_to()
+        self._of_its_place()
 
     def _come_to(self) -> None:
         """Note the case at hand; go no further where it is known what becomes of it."""
@@ -165,8 +173,8 @@ class _Reduction:
 
     def _until_smallest(self) -> None:
         """Take all that makes it smaller; at the end once more what failed on a larger case."""
-        while self._goes_on and self._changed(SMALLER):
-            while self._goes_on and self._changed(SMALLER):
+        while self._goes_on and self._changed(self._smaller):
+            while self._goes_on and self._changed(self._smaller):
                 pass
             self._attempted.clear()
 
@@ -234,6 +242,7 @@ class Shrinker:
     formats: str
     lent: Trial | None = None
     known: Known = field(default_factory=Known)
+    trial_type: type[Trial] = Trial
 
     def __post_init__(self) -> None:
         self._judge = Judge(self.memory, formats=self.formats)
@@ -282,7 +291,7 @@ class Shrinker:
         for case in (whole, self._with_token(witness, whole)):
             if case is None:
                 continue
-            with self._trial(case, effect) as trial:
+            with self.trial(case, effect) as trial:
                 failures, counted = trial.failures, ""
                 for start in (*used_only(case), case):
                     symptom = trial.reproduce(start)
@@ -294,7 +303,7 @@ class Shrinker:
                     same = effect if effect != UNCLEAR else ""
                     shown = trial.effect(start, symptom) if same else ""
                     if shown == same:
-                        return _shrunk(
+                        return settled(
                             sample, shrink(trial, start, symptom, stopped, same, self.known)
                         )
                     reason = f"by itself its effect is {shown.replace('_', ' ')}"
@@ -313,9 +322,10 @@ class Shrinker:
         for name in self.specs:
             if name != error.engine:
                 case = replace(error, engine=name)
-                with self._trial(case, effect) as trial:
+                with self.trial(case, effect) as trial:
                     symptom = trial.reproduce(case)
-                    if symptom and effect in ("", UNCLEAR, trial.effect(case, symptom)):
+                    unclear = effect in ("", UNCLEAR)
+                    if symptom and (unclear or effect == trial.effect(case, symptom)):
                         classes[name] = symptom.class_
         return classes
 
@@ -334,11 +344,11 @@ class Shrinker:
         before = spelled(self.vocabulary, witness.before)
         return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
 
-    def _trial(self, case: ErrorCase, effect: str) -> contextlib.AbstractContextManager[Trial]:
+    def trial(self, case: ErrorCase, effect: str = "") -> contextlib.AbstractContextManager[Trial]:
         """A trial of the case's engine, with the case's token and effect for the time being."""
         if case.engine not in self._trials and self.lent is None:
             spec, made_with = self.specs[case.engine], self.made_with.get(case.engine)
-            self._trials[case.engine] = Trial(
+            self._trials[case.engine] = self.trial_type(
                 spec, self._judge, self.catalogue, made_with, failed=self.known.failed
             )
         trial = self.lent or self._trials[case.engine]
@@ -354,7 +364,8 @@ class Shrinker:
         return symptom.at < 0 or start <= symptom.at <= end
 
 
-def _shrunk(sample: ShrunkVerdict, result: Shrunk) -> ShrunkVerdict:
+def settled(sample: ShrunkVerdict, result: Shrunk) -> ShrunkVerdict:
+    """The sample with what it was shrunk to."""
     symptom = result.symptom
     return replace(
         sample,

@@ -280,7 +280,7 @@ class Trial:
     def _probed(self, cases: Sequence[ErrorCase]) -> list[Probed]:
         """How far the engine lets each text; nothing where it does not compile or fails."""
         texts = wire.Ragged.of_ints([self.tokens(case) for case in cases])
-        answers = self._asked(cases[0].schema, {0: Probe(texts)}) if cases else {}
+        answers = self._asked(cases[0].compiled, {0: Probe(texts)}) if cases else {}
         return answers[0].each() if answers else []
 
     def tokens(self, case: ErrorCase) -> list[int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from harness.cli.baseline import BaselineCheck
-from harness.cli.common import FailOn, Json
+from harness.cli.common import FailOn, Json, Search
 from harness.cli.options import command
-from harness.cli.summary import ShrinkBudget, end_run
+from harness.cli.summary import ShrinkBudget, end_run, find_bugs
 from harness.errors import UsageError
 from harness.execution.request import BenchRequest, SweepRequest
+from harness.verdict_kinds import BUG
 
 
 @command(BenchRequest, FailOn, Json, ShrinkBudget, BaselineCheck)
@@ -24,25 +25,30 @@ def bench(
     if request.constraint == "regex":
         if fail_on.kinds:
             raise UsageError("--fail-on does not go with --constraint regex", "read --json")
-        _judge_patterns(request, as_json=json.as_json)
+        _judge_patterns(request, budget, as_json=json.as_json)
         return
     baseline.read()
     end_run(run_bench(request), fail_on, budget, request.lanes, json.as_json, baseline)
 
 
-def _judge_patterns(request: BenchRequest, *, as_json: bool) -> None:
+def _judge_patterns(request: BenchRequest, budget: ShrinkBudget, *, as_json: bool) -> None:
+    from harness.bugs.listing import bug_list
+    from harness.bugs.printing import print_bugs
+    from harness.classification.departures import load_catalogue
     from harness.console import print_json
     from harness.regex_constraint.summary import as_json as summary
-    from harness.regex_constraint.summary import tables
+    from harness.regex_constraint.summary import table
     from harness.regex_constraint.work import run_regex
     from harness.render.terminal import print_table
 
     run = run_regex(request)
+    search = Search(request.lanes, budget.seconds).of(BUG)
+    listed = bug_list(run, find_bugs(run, load_catalogue(), **search))
     if as_json:
-        print_json(summary(run))
+        print_json({**summary(run), "bugs": [bug.row() for bug in listed.bugs]})
         return
-    for table in tables(run):
-        print_table(table)
+    print_table(table(run))
+    print_bugs(listed.bugs, listed)
 
 
 @command(SweepRequest, FailOn, Json, ShrinkBudget)

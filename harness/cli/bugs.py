@@ -61,11 +61,13 @@ def bugs(wanted: Wanted, search: Search, access: Trusting, json: Json, run: Path
     What is found is kept in the run and used again; an interrupted search goes on.
     """
     from harness.bugs.listing import bug_list
-    from harness.bugs.printing import print_bug, print_unexplained
+    from harness.bugs.printing import print_bugs
     from harness.classification.departures import load_catalogue
+    from harness.regex_constraint.work import REGEX, open_regex
     from harness.versions.compare import require_finished
 
-    stored = access.open(run)
+    of_patterns = (run / REGEX.file).is_file()
+    stored = open_regex(run, trust=access.trust) if of_patterns else access.open(run)
     require_finished(stored, wanted.engine)
     catalogue, how = load_catalogue(), search.of(wanted.class_)
     listed = bug_list(stored, find_bugs(stored, catalogue, **how))
@@ -76,9 +78,7 @@ def bugs(wanted: Wanted, search: Search, access: Trusting, json: Json, run: Path
         about = {"run": str(stored.path), **{count: getattr(listed, count) for count in counts}}
         print_json({"bugs": [bug.row() for bug in chosen], **about, "written": written})
         return
-    for bug in chosen:
-        print_bug(bug)
-    print_unexplained(listed, wanted.class_)
+    print_bugs(chosen, listed, wanted.class_)
     for file in written:
         say(file)
 

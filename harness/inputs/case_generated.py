@@ -12,8 +12,10 @@ import hashlib
 import json
 import random
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from harness.errors import UsageError, nearest
@@ -25,45 +27,12 @@ DRAFTS: Final = dict(list(cases.DRAFTS.items())[2:])
 """Those whose keywords are known here: all from draft-07 on."""
 _OLD: Final = "draft-07"
 _FEWEST: Final = 0.01
-_WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
-    "string": {"maxLength": 0.076, "enum": 0.071, "minLength": 0.054, "pattern": 0.042,
-               "format": 0.021, "const": 0},
-    "integer": {"minimum": 0.128, "maximum": 0.077, "enum": 0.01, "exclusiveMinimum": 0,
-                "exclusiveMaximum": 0, "multipleOf": 0, "const": 0},
-    "number": {"minimum": 0.065, "maximum": 0.04, "multipleOf": 0.016, "exclusiveMinimum": 0,
-               "exclusiveMaximum": 0, "enum": 0},
-    "boolean": {"enum": 0, "const": 0},
-    "null": {"enum": 0, "const": 0},
-    "array": {"items": 0.96, "maxItems": 0.104, "minItems": 0.084, "uniqueItems": 0.018,
-              "prefixItems": 0, "contains": 0},
-    "object": {"properties": 0.848, "required": 0.462, "additionalProperties": 0.449,
-               "patternProperties": 0.035, "minProperties": 0, "maxProperties": 0,
-               "propertyNames": 0, "dependentRequired": 0},
-}  # fmt: skip
-_AROUND: Final[Mapping[str, float]] = {
-    "$ref": 0.635,
-    "oneOf": 0.029,
-    "anyOf": 0.024,
-    "allOf": 0.017,
-    "not": 0.011,
-    "if": 0,
-    "type list": 0.025,
-    "no type": 0.05,
-}
-_WORDS: Final = (
-    *("", "a", "Tea for two", 'Say "no"', "C:\\temp", "two\nlines", "größe", "日本", "😀", "x-1"),
-    *("user_name", "0", "true", "A" * 30),
-)
-_NAMES: Final = ("id", "name", "tags", "a", "b", "size", "größe", "x-y", "first name")
-_FORMATS: Final[Mapping[str, str]] = {
-    "date": "2024-02-29",
-    "date-time": "2024-05-06T07:08:09Z",
-    "time": "07:08:09Z",
-    "email": "tea@example.com",
-    "ipv4": "192.0.2.1",
-    "uuid": "123e4567-e89b-12d3-a456-426614174000",
-    "uri": "https://example.com/a?b=c",
-}
+_DATA: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = _DATA["weights"]
+_AROUND: Final[Mapping[str, float]] = _DATA["around"]
+_WORDS: Final[Sequence[str]] = tuple(_DATA["words"])
+_NAMES: Final[Sequence[str]] = tuple(_DATA["names"])
+_FORMATS: Final[Mapping[str, str]] = _DATA["formats"]
 _OTHERS: Final[Mapping[str, Any]] = {
     "string": "other",
     "integer": 7,

@@ -7,28 +7,12 @@ strings and cannot accept: it ends the process.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from harness.inputs.vocabulary import Vocabulary
 
 NAME: Final = "hostile"
-
-_USUAL: Final = r"""
-{" {"a":" {"a {} [] {[ [{ [[ ]] ]} }} }] "} "] }, ], {"name {"a":· [1 [" ["a [1, [1,2] [true ·{ ·[
-": ":· ":·" ":" ":{ ":[ ":1 :·{ :·[ :·" :·1 :·true :·null ",·" "," ,·" ," ,{ ,[ ,·{ ,·1 ·" ·"a :· ,·
-true false null tr rue ue fal alse nul ll true, null, true} ·true ·null ·1 ·-1
-10 12 100 -1 -1. 0. .5 1.5 e1 e+ E- 1e 00 01 1, 1} 1] 12} 12, 2] 5] 5,
-name na ame me name": age tags tags": items value a" "a" ab abc bc ab" "ab the ·the ing é ü 日 日本
-😀 \u \u0 \u00 00e9 \n \t \" \\ \/ \ud83d d83d \\" a\ \n" 2024 2024- -01 -01-01 T00 :00 @ ample .com
-// red green blue red" "red green" "green blue", "blue" red, ·red n": "n" b",
-·· ···· ·b b· a·b
-""".replace("·", " ")
-
-_STRUCTURAL: Final = r"""
-{"a":[{"a":[ }]}]}]} "},{"a":" ":[[[[[[ },·{" "]}]} }}}}}}}} ]]]]]]]] [[],[[]],{}] {"a":1}
-{"a":[1,2,{"b":null}]} null,null,null, "","",""," ":""," 1,2,3] \",\" "\u \\"}
-""".replace("·", " ")
-"""Across many structural characters: whole values, and ends of more than was ever begun."""
 
 _BYTES: Final = [
     *(b"\n", b"\n  ", b"\n\n", b"\t\t", b"\r\n", b"  ", b"    ", b"},\n    {\n", b" " * 99),
@@ -58,7 +42,8 @@ def hostile_vocabulary(eos_count: int = 3) -> Vocabulary:
     """
     tokens = [bytes([value]) for value in range(256)]
     tokens += _ENDS[:3]
-    words = f"{_USUAL}{_STRUCTURAL}".split("\n")
+    file = Path(__file__).with_suffix(".txt")  # the last lines: across structural characters
+    words = file.read_text("utf-8").replace("·", " ").split("\n")
     longer = dict.fromkeys([*_BYTES, *(one.encode() for line in words for one in line.split(" "))])
     tokens += [token for token in longer if len(token) > 1]
     special = range(len(tokens), len(tokens) + len(_CONTROL))

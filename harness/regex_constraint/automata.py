@@ -103,17 +103,20 @@ class Automaton(ABC):
     def shortest(self, state: int) -> str:
         """A shortest text from `state` to a match."""
         if state not in self._shortest:
-            queue, seen = deque([(state, "")]), {state}
-            while True:
-                here, text = queue.popleft()
-                if self.accepts(here):
-                    break
-                for char, target in self.followers(here):
-                    if target not in seen:
-                        seen.add(target)
-                        queue.append((target, text + char))
-            self._shortest[state] = text
+            ends = (text for here, text in self.reached(state) if self.accepts(here))
+            self._shortest[state] = next(ends)
         return self._shortest[state]
+
+    def reached(self, state: int) -> Iterator[tuple[int, str]]:
+        """The states that may come after one, itself first, each with a shortest text to it."""
+        queue, seen = deque([(state, "")]), {state}
+        while queue:
+            here, text = queue.popleft()
+            yield here, text
+            for char, target in self.followers(here):
+                if target not in seen:
+                    seen.add(target)
+                    queue.append((target, text + char))
 
 
 class PatternAutomaton(Automaton):

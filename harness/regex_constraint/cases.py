@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,14 +74,3 @@ def made_valid(automaton: Automaton, key: str) -> list[str]:
             text += char
         texts.append(text + automaton.shortest(state))
     return list(dict.fromkeys(texts))
-
-
-def made_invalid(automaton: Automaton, valid: Sequence[str], key: str) -> list[str]:
-    """Texts that are one edit away from ones that match, and do not."""
-    draw = random.Random(key)  # noqa: S311
-    found = []
-    for text in valid:
-        at = draw.randrange(len(text) + 1)
-        edits = [text[:at] + text[at + 1 :], text[:at] + draw.choice("a0 -\n") + text[at:]]
-        found += [one for one in edits if not automaton.matches(one)]
-    return list(dict.fromkeys(found))[:_TEXTS]

@@ -173,28 +173,3 @@ def _python_categories() -> dict[Any, Ranges]:
         found[getattr(_sre, f"CATEGORY_{name}")] = merged(some)
         found[getattr(_sre, f"CATEGORY_NOT_{name}")] = complement(some)
     return found
-
-
-def features(pattern: str) -> frozenset[str]:
-    """What a pattern is made of: repetitions, classes, shorthands, groups, anchors inside."""
-    try:
-        tokens = parsed_pattern(pattern)
-    except PatternError:
-        return frozenset({"another dialect"})
-    found = set()
-    for at, token in enumerate(tokens):
-        if token.kind == "set" and token.source.startswith("["):
-            found.add("[^…]" if token.negated else "[…]")
-            found |= {x.source for x in token.members if re.fullmatch(r"\\[dDwWsS]", x.source)}
-            found |= {r"\p" for x in token.members if x.ranges is None}
-        elif token.kind == "repeat":
-            lazy = "?" * (len(token.source) > 1 and token.source.endswith("?"))
-            found.add(("{…}" if token.source.startswith("{") else token.source[0]) + lazy)
-        elif (token.kind == "start" and at) or (token.kind == "end" and at + 1 < len(tokens)):
-            found.add(f"{token.source} inside")
-        elif token.kind == "char":
-            escaped = "escape" if token.source.startswith("\\") else ""
-            found.add(escaped if token.source.isascii() else "beyond ASCII")
-        elif token.kind not in ("start", "end", "close"):
-            found.add({"property": r"\p", "open": "(…)"}.get(token.kind, token.source))
-    return frozenset(found - {""})

@@ -17,16 +17,15 @@ import numpy as np
 
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.panel import Panel
-from harness.engines.requests import Probe, RollOut
+from harness.engines.requests import RollOut
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
-from harness.regex_constraint.automata import PatternAutomaton
-from harness.regex_constraint.cases import made_invalid, made_valid
+from harness.regex_constraint.automata import DEAD, PatternAutomaton
+from harness.regex_constraint.cases import made_valid
 from harness.regex_constraint.dialects import read
 from harness.regex_constraint.opinions import Ask, NotJudged
 from harness.regex_constraint.true_masks import Bits, TextState, TokenTexts, TrueMasks
-from harness.workers import wire
 from harness.workers.outcomes import Compiled, Failure, MaskViolation
 from harness.workers.wire import SLOTS
 
@@ -53,26 +52,34 @@ class Contested(NotJudged):
 
 
 class Truth:
-    """What the pattern of a case means in a dialect: two automata, opinions, labelled texts.
+    """What a pattern means in a dialect: two automata, opinions, and a case's labelled texts.
 
     Raises:
         NotJudged: It cannot be said, or an opinion differs.
     """
 
-    def __init__(self, case: Case, dialect: str, texts: TokenTexts, ask: Ask) -> None:
-        meaning = read(case.schema, dialect)
+    def __init__(self, pattern: str, dialect: str, texts: TokenTexts, ask: Ask) -> None:
+        meaning = read(pattern, dialect)
         self.narrow = TrueMasks(PatternAutomaton(meaning.narrow), texts)
         same = meaning.wide is meaning.narrow
         self.wide = self.narrow if same else TrueMasks(PatternAutomaton(meaning.wide), texts)
         self._meaning, self._ask = meaning, ask
+
+    def label(self, case: Case) -> Truth:
+        """Find texts that match: a case's own, what others begin with, or some that are made."""
         given = [one.text.decode() for one in (*case.valid, *case.invalid)]
-        labels = {text: self.says(text) for text in given}
-        if True not in labels.values():
-            valid = made_valid(self.narrow.automaton, case.schema)
-            invalid = [] if given else made_invalid(self.wide.automaton, valid, case.schema)
-            labels |= {text: self.says(text) for text in (*valid, *invalid)}
-        self.valid = [text for text, label in labels.items() if label]
-        self.invalid = [text for text, label in labels.items() if label is False]
+        texts = list(map(self._led, given))
+        if True not in [self.says(text) for text in given]:
+            texts += made_valid(self.narrow.automaton, case.schema)
+        self.valid = [text for text in dict.fromkeys(texts) if self.says(text)]
+        return self
+
+    def _led(self, text: str) -> str:
+        """A text that matches, and is like another one as far as that is possible."""
+        automaton = self.narrow.automaton
+        while (state := automaton.after(0, text)) == DEAD:
+            text = text[:-1]
+        return text + automaton.shortest(state)
 
     def says(self, text: str) -> bool | None:
         """Whether a text matches; None where that depends on the version of Unicode."""
@@ -118,15 +125,12 @@ class Judged:
     valid: int = 0
     refused: int = 0
     """Texts that match, and how many of them the engine does not let through to the end."""
-    invalid: int = 0
-    accepted: int = 0
     witnesses: list[dict[str, str]] = field(default_factory=list)
     """For each `kind` and `part`: after `text` the `token` is allowed or forbidden wrongly.
 
     `whole` is a text that proves it: one that matches and that the engine forbids, or one that the
     engine allows to its end and that does not match; empty where it came to no end.
     """
-    seconds: float = 0.0
 
 
 class PatternJudge:
@@ -156,7 +160,6 @@ class PatternJudge:
                 if isinstance(truth, NotJudged):
                     raise truth
                 if isinstance(outcome, Compiled):
-                    judged.seconds = round(outcome.seconds, 3)
                     _OneEngine(self, number, judged, truth).run()
                 elif outcome is not None:
                     judged.status, judged.message = outcome.status, outcome.message[:500]
@@ -169,7 +172,7 @@ class PatternJudge:
         try:
             if not dialect:
                 raise Skipped("its adapter takes no regular expressions")
-            return Truth(case, dialect, self._texts, self._ask)
+            return Truth(case.schema, dialect, self._texts, self._ask).label(case)
         except NotJudged as reason:
             return reason
 
@@ -200,8 +203,6 @@ class _OneEngine:
             if self._failure is None:
                 judged.valid += 1
                 judged.refused += not self._walked(text)
-        if self._failure is None and self._truth.invalid:
-            self._probe(self._truth.invalid)
         judged.positions = len(self._seen)
         judged.wrong = {kind: dict(counts) for kind, counts in self._counts.items()}
         if self._failure is not None:
@@ -276,14 +277,3 @@ class _OneEngine:
             taken = [self._tokens[one] for one in answer.taken.ints()[0] if one not in self._ends]
             return b"".join([data, *taken]).decode("utf-8", "replace")
         return ""
-
-    def _probe(self, invalid: Sequence[str]) -> None:
-        """Count the texts that do not match and are let through."""
-        lists = [(*self._judge.tokens(text), self._ends[0]) for text in invalid]
-        answer = self._panel.ask({self._engine: Probe(wire.Ragged.of_ints(lists))})[self._engine]
-        if isinstance(answer, Failure):
-            self._failure = answer
-            return
-        self._judged.invalid = len(invalid)
-        for probed, tokens in zip(answer.each(), lists, strict=True):
-            self._judged.accepted += probed.allowed == len(tokens)

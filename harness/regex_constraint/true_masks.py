@@ -118,6 +118,11 @@ class TrueMasks:
     def may_end(self, place: TextState) -> bool:
         return not place.rest and self.automaton.accepts(place.state)
 
+    def matches(self, data: bytes) -> bool:
+        """Whether some bytes are a text that matches."""
+        place = self.after(TextState(0), data)
+        return place is not None and self.may_end(place)
+
     def mask(self, place: TextState) -> Bits:
         """The tokens that may come next, shape ``(size,)``, the ends of sequence included."""
         if place not in self._known:

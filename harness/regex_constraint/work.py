@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,21 +23,41 @@ from harness.live import LiveLine
 from harness.regex_constraint.cases import open_patterns
 from harness.regex_constraint.judging import Judged, PatternJudge
 from harness.regex_constraint.opinions import SecondOpinions
-from harness.runs.directory import ManifestKind, begin_or_go_on, refuse_foreign
+from harness.runs.directory import (
+    ManifestKind,
+    RunDirectory,
+    begin_or_go_on,
+    read_manifest,
+    refuse_foreign,
+    sha256_of,
+)
 from harness.workers.temporary_directories import saved_vocabulary
 
 LINES: Final = "judged.jsonl"
-REGEX: Final = ManifestKind("regex.json", 1, (LINES,))
+REGEX: Final = ManifestKind("regex.json", 2, (LINES,))
 """A run over patterns, as a directory."""
 
 
-@dataclass(frozen=True)
-class RegexRun:
-    """A finished run: what it is about, and what each engine made of each case."""
+class RegexRun(RunDirectory):
+    """A run over patterns; `lines` are what each engine made of each case so far, in order."""
 
-    path: Path
-    identity: Mapping[str, Any]
-    lines: Sequence[Judged]
+    lines: Sequence[Judged] = ()
+
+
+def open_regex(path: Path, *, trust: bool = False) -> RegexRun:
+    """As `open_run`; the run is finished once every engine has judged every case."""
+    manifest, file = read_manifest(path, REGEX), LineFile(path / LINES)
+    rank = {name: number for number, name in enumerate(manifest["identity"]["engines"])}
+    lines = sorted(_read(file), key=lambda one: (one.case, rank[one.engine]))
+    if len(lines) == manifest["identity"]["data"]["cases"] * len(rank):
+        manifest["tables"] = {LINES: {"sha256": sha256_of(file.path)}}
+    run = RegexRun(path, manifest, trusted=trust, read_only=True)
+    run.lines = lines
+    return run
+
+
+def _read(lines: LineFile) -> Iterator[Judged]:
+    return lines.records(lambda one: Judged(**json.loads(one)), "result", "remove it")
 
 
 def run_regex(request: BenchRequest) -> RegexRun:
@@ -67,21 +87,20 @@ def run_regex(request: BenchRequest) -> RegexRun:
         }
         run, _ = begin_or_go_on(path, known, notes(), REGEX)
         stack.callback(run.release)
-        judge = PatternJudge(lane.panel, vocabulary, list(map(_dialect, specs)), ask)
-        found = _judged(judge, selected, LineFile(path / LINES), line)
-    rank = {name: number for number, name in enumerate(known["engines"])}
-    found.sort(key=lambda one: (one.case, rank[one.engine]))
-    return RegexRun(path, known, found)
+        judge = PatternJudge(lane.panel, vocabulary, list(map(dialect_of, specs)), ask)
+        _judge_all(judge, selected, LineFile(path / LINES), line)
+    return open_regex(path, trust=True)
 
 
-def _dialect(spec: EngineSpec) -> str:
+def dialect_of(spec: EngineSpec) -> str:
+    """The dialect that an engine documents; empty where it takes no patterns."""
     return getattr(adapter_class(spec.reference, spec.paths), "REGEX_DIALECT", "")
 
 
-def _judged(judge: PatternJudge, cases: Selected, lines: LineFile, line: LiveLine) -> list[Judged]:
-    """What is known of each case; what is not known yet is written when it is there."""
+def _judge_all(judge: PatternJudge, cases: Selected, lines: LineFile, line: LiveLine) -> None:
+    """Write what each engine makes of each case, where that is not there yet."""
     lines.mend()
-    found = list(lines.records(lambda one: Judged(**json.loads(one)), "result", "remove it"))
+    found = list(_read(lines))
     line.plain(f"{len(cases):,} patterns, {len(found):,} results are there already")
     done = {(one.case, one.engine) for one in found}
     names = [spec.name for spec in judge.panel.specs]
@@ -95,4 +114,3 @@ def _judged(judge: PatternJudge, cases: Selected, lines: LineFile, line: LiveLin
         line.update(number, note)
         if line.is_due() or number == len(cases):
             line.plain(note)
-    return found

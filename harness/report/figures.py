@@ -39,20 +39,6 @@ _OF_VALUE = {"real": _VERMILLION, "plain": _ORANGE, "rare": _GREY}
 _OF_LINE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 
-_STYLE = {
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "svg.hashsalt": "maskcourt",
-    "svg.fonttype": "path",
-    "path.simplify": True,
-}
-
 
 def draw(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
     """Draw the figures of a run, finished or not: a file for each of `NAMES`.
@@ -95,7 +81,8 @@ def _styled() -> Iterator[None]:
     matplotlib = require("matplotlib", "report", "figures")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
+        file = Path(__file__).with_suffix(".mplstyle")
+        matplotlib.rcParams.update(matplotlib.rc_params_from_file(file, use_default_template=False))
         yield
 
 

@@ -173,7 +173,6 @@ def test_a_script_shows_the_error_with_the_engine_alone(engine, tmp_path):
             options = {"config": "spec"}
             found = bug(engine, version=trial.info.version, options=options, error=case, **at)
             assert "maskcourt" not in script(found)
-            assert len(script(found).splitlines()) <= 72
             right = script(found).replace(f"TEXT = {text!r}", f"TEXT = {mended!r}")
             for code, content in ((1, script(found)), (0, right)):
                 codes.append(f"exit code {code}")

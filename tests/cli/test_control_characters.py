@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import harness.replay.repeat
-from harness.bugs.printing import print_bug, print_unexplained
+from harness.bugs.printing import print_bug, print_bugs
 from harness.check.answers import Answer, Answers, Declared, ProvenError
 from harness.check.text import CheckOutput
 from harness.console import say
@@ -132,7 +132,7 @@ def test_the_progress_of_a_run(capsys):
 def test_bugs(capsys):
     hostile = bug("a", title=EVIL, text=EVIL.encode(), schema=json.dumps({EVIL: 1}), version=EVIL)
     print_bug(hostile)
-    print_unexplained(bug_list(hostile, **{EVIL: 1}), "bug")
+    print_bugs([], bug_list(hostile, **{EVIL: 1}))
     diff = against(Baseline({(EVIL, "1"): EVIL}), [hostile], {(EVIL, EVIL): "wrong"}, {})
     say(baseline_markdown(diff))
     assert "owned" in assert_harmless(*capsys.readouterr())

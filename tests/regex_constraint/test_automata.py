@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from harness.regex_constraint.automata import DEAD, PatternAutomaton
-from harness.regex_constraint.dialects import DIALECTS, features, read
+from harness.regex_constraint.dialects import DIALECTS, read
 from harness.regex_constraint.opinions import NotJudged, say
 from harness.schemas.patterns import TOO_LARGE
 
@@ -107,14 +107,3 @@ def test_a_character_that_not_every_version_of_unicode_knows_is_open():
 def test_a_schema_s_pattern_is_searched_for():
     searched = automaton("a|^b$", search=True)
     assert [searched.matches(text) for text in ("xay", "b", "bb", "")] == [True, True, False, False]
-
-
-def test_a_large_counted_repeat_is_exact():
-    tried = automaton("a{1,300}")
-    assert tried.matches("a" * 300)
-    assert not tried.matches("a" * 301)
-
-
-def test_features_name_what_is_in_a_pattern():
-    assert features(r"^(a|[^\d]+?)\.{2}$") == {"(…)", "|", "[^…]", r"\d", "+?", "escape", "{…}"}
-    assert features("a^") == {"^ inside"}

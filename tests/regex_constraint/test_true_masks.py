@@ -9,7 +9,7 @@ import pytest
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.regex_constraint.automata import PatternAutomaton
 from harness.regex_constraint.dialects import read
-from harness.regex_constraint.true_masks import TextState, TokenTexts, TrueMasks, begun
+from harness.regex_constraint.true_masks import TextState, TokenTexts, TrueMasks
 
 EMOJI, CJK = "\U0001f600".encode(), "\u4f60".encode()
 PARTS = [b"a" + CJK[:2], CJK[1:], EMOJI[2:] + b"b", b"\xff\xfe"]
@@ -55,11 +55,3 @@ def test_special_tokens_and_bytes_that_are_no_utf_8_lead_nowhere():
     assert not mask[0x80]
     assert mask[VOCABULARY.eos]
     assert masks.after(TextState(0), b"\xed\xa0\x80") is None, "half of a surrogate pair"
-
-
-def test_the_characters_that_begin_with_some_bytes():
-    assert begun(b"\xc3") == (0xC0, 0xFF)
-    assert begun(b"\xe0") == (0x800, 0xFFF)
-    assert begun(b"\xed") == (0xD000, 0xD7FF)
-    assert begun(b"\xf4\x8f") == (0x10F000, 0x10FFFF)
-    assert begun(b"\xf0") == (0x10000, 0x3FFFF)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from harness.analysis.stored import StoredRun
+from harness.analysis.stored import StoredRun, statement
 from harness.replay.witness import verdict_row
 from harness.replay.witness_reader import Choice
 from harness.runs.tables import VERDICT_TABLES
@@ -49,15 +49,7 @@ def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) ->
     order = ", ".join(f"evidence = '{evidence}' DESC" for evidence in VERDICT_TABLES)
     stored.add_able()
     stored.rows(
-        f"""CREATE OR REPLACE TABLE groups AS SELECT row_number() OVER (ORDER BY {order},
-            {_GROUPED_BY}) - 1 AS "group", evidence, {_GROUPED_BY}, count(*) AS verdicts,
-            count(DISTINCT case_row) AS cases FROM verdicts GROUP BY evidence, {_GROUPED_BY};
-        CREATE OR REPLACE TABLE queue AS SELECT evidence, row, "group", row_number() OVER (ORDER BY
-            round, list_position({[*_FIRST]}, class::VARCHAR), verdicts DESC, "group") AS turn
-        FROM (SELECT *, row_number() OVER (
-                PARTITION BY "group" ORDER BY md5(concat('{seed}/', evidence, row))) AS round
-            FROM verdicts JOIN groups USING (evidence, {_GROUPED_BY})
-            SEMI JOIN able USING (evidence, row))"""
+        statement("drawn", order=order, by=_GROUPED_BY, first=str([*_FIRST]), seed=str(seed))
     )
     shown = stored.rows(
         """SELECT v.*, "group", accepters, rejecters FROM queue q JOIN verdicts v
