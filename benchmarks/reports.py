@@ -24,6 +24,7 @@ from typing import Any, Final
 import click
 
 from benchmarks.report_counts import counted
+from harness.bugs.scripts import bodies
 from harness.engines.environments import provide
 from harness.engines.specs import adapter_class, built_in, parse_spec
 from harness.errors import MaskcourtError, UsageError
@@ -165,7 +166,7 @@ def script(report: Report, version: str) -> str:
     cases = "".join(
         "    (\n" + "".join(f"        {value},\n" for value in row) + "    ),\n" for row in rows
     )
-    body = adapter_class(built_in()[report.engine]).SCRIPT
+    body = bodies("text")[report.engine]
     return _SCRIPT.format(
         install=f"{report.distribution}=={version}", cases=cases, body=f"{body.rstrip()}\n"
     )

@@ -51,7 +51,7 @@ _DOCUMENTS: Final[Mapping[str, Sequence[str]]] = {
 
 
 @cache
-def _bodies(template: str) -> dict[str, str]:
+def bodies(template: str) -> dict[str, str]:
     """How the scripts of a template ask libraries, by engine: texts beside the adapters."""
     folder, end = files("adapters") / "scripts", f"{_ASKED[template]}.txt"
     texts = {name: folder / f"{name.replace('-', '_')}{end}" for name in built_in()}
@@ -66,9 +66,9 @@ def _template(bug: Bug) -> str:
 
 def no_script(bug: Bug) -> str:
     """Why there is no script for a bug; empty where there is one."""
-    bodies = _bodies(_template(bug))
-    if read_spec(bug.engine).name not in bodies:
-        return f"of this kind scripts are written for {', '.join(bodies)}"
+    known = bodies(_template(bug))
+    if read_spec(bug.engine).name not in known:
+        return f"of this kind scripts are written for {', '.join(known)}"
     options = bug.options
     if options.get("config") != "spec" or any(value not in _USUAL for value in options.values()):
         return "scripts are written for the configuration spec"
@@ -102,7 +102,7 @@ def script(bug: Bug) -> str:
     literals = "".join(f"{key} = {value!r}\n" for key, value in data.items())
     file = Path(__file__).with_name("templates") / f"{template}.txt"
     top, before, after = file.read_text("utf-8").split(_HERE)
-    return "".join((top, literals, before, _bodies(template)[name], after))
+    return "".join((top, literals, before, bodies(template)[name], after))
 
 
 def _opinions(bug: Bug) -> str:

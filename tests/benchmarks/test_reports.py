@@ -101,7 +101,8 @@ def test_each_published_page_has_the_script_of_its_data():
 
 @pytest.mark.processes
 def test_a_script_tells_right_from_wrong(tmp_path, monkeypatch):
-    monkeypatch.setattr("adapters.llguidance.LLGuidanceEngine.SCRIPT", "    return len(TOKENS)\n")
+    asked = {"llguidance": "    return len(TOKENS)\n"}
+    monkeypatch.setattr("benchmarks.reports.bodies", lambda _: asked)
     (tmp_path / DATA).write_text(ABOUT + REPORT)
     text = script(read_reports(tmp_path / DATA)[1][0], "1")
     printed = run_script(text, "llguidance")

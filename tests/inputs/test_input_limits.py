@@ -135,8 +135,8 @@ def test_a_command_refuses_a_bomb_within_its_memory(tmp_path):
         for _ in range(256):
             file.write(zeros.compress(b"\0" * MIB))
         file.write(zeros.flush())
-    command = [str(Path(sys.executable).parent / "maskcourt"), "cases", f"maskbench:{bomb}"]
-    script = f"ulimit -v {2 * 2**21}; exec " + " ".join(command)
+    command = [str(Path(sys.executable).parent / "maskcourt"), "bench", "--cases"]
+    script = f"ulimit -v {2 * 2**21}; exec " + " ".join([*command, f"maskbench:{bomb}"])
     done = subprocess.run(["bash", "-c", script], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1

@@ -103,7 +103,9 @@ class TestBugs:
     def test_a_script_is_copied_by_a_button_and_a_bug_leads_to_its_verdict(self, browser):
         page = browser("varied")
         page.open("#list-bugs > div:nth-child(2) .bug summary")
-        assert "None: scripts are written for" in page.text("#list-bugs > div:nth-child(2) .bug")
+        assert "of this kind scripts are written for" in page.text(
+            "#list-bugs > div:nth-child(2) .bug"
+        )
         page.open("#list-bugs .bug summary")
         page.click("#list-bugs .bug .command:last-child button")
         page.settle()
