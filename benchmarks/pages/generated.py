@@ -14,7 +14,7 @@ from benchmarks.pages.layout import (
     WORDS,
     Published,
     Runs,
-    bug_line,
+    bugs_by_engine,
     bugs_of,
     drawn,
     page,
@@ -72,9 +72,7 @@ def _page(runs: Runs) -> str:
     )
     parts = [lead, sentences(runs[_MADE].summary) if _MADE in runs else ""]
     parts.append("## What these alone show, by engine")
-    for engine in dict.fromkeys(bug.engine for bug in alone):
-        mine = [bug for bug in alone if bug.engine == engine]
-        parts += [f"### {engine}: {plural(len(mine), 'bug')}", "\n".join(map(bug_line, mine))]
+    parts += bugs_by_engine(alone, dict.fromkeys(bug.engine for bug in alone), len(alone))
     return page("Generated schemas", *parts)
 
 

@@ -15,7 +15,7 @@ from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.classification.departures import load_catalogue
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, with_version
-from harness.printable import code, markdown, one_line
+from harness.printable import code, markdown, one_line, plural
 from harness.render.table import Row, Table, as_markdown
 from harness.report.frames import Run
 from harness.verdict_kinds import COSTLY
@@ -176,6 +176,17 @@ def counts(run: Run, group: str = "") -> Iterator[Row]:
 def bugs_of(run: Run) -> BugList | None:
     """The bugs of a run, worst first; None where nobody searched for them."""
     return known_bugs(run.directory, load_catalogue())
+
+
+def bugs_by_engine(bugs: Sequence[Bug], names: Iterable[str], most: int) -> Iterator[str]:
+    """A heading for each engine with its bugs, and a line for each of at most so many."""
+    for name in names:
+        if not (mine := [one for one in bugs if one.engine == name]):
+            continue
+        yield f"### {name}: {plural(len(mine), 'bug')}"
+        yield "\n".join(map(bug_line, mine[:most]))
+        if len(mine) > most:
+            yield f"And {len(mine) - most:,} more."
 
 
 _LONGEST: Final = 160

@@ -19,7 +19,7 @@ from benchmarks.pages.layout import (
     WORDS,
     Published,
     Runs,
-    bug_line,
+    bugs_by_engine,
     bugs_of,
     counts,
     drawn,
@@ -28,7 +28,6 @@ from benchmarks.pages.layout import (
     schemas,
     sentences,
 )
-from harness.printable import plural
 from harness.render.table import Table
 
 _SHOWN: Final = 15
@@ -76,13 +75,7 @@ def _bugs(runs: Runs) -> Iterator[str]:
         f" {known.percent_explained} of {known.verdicts:,} verdicts of the engines closest to the"
         " specification. All are in [bugs.json](bugs.json)."
     )
-    for engine in runs["specification"].engine_names:
-        if not (mine := known.of(engine)):
-            continue
-        yield f"### {engine}: {plural(len(mine), 'bug')}"
-        yield "\n".join(map(bug_line, mine[:_SHOWN]))
-        if len(mine) > _SHOWN:
-            yield f"And {len(mine) - _SHOWN:,} more."
+    yield from bugs_by_engine(known.bugs, runs["specification"].engine_names, _SHOWN)
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:

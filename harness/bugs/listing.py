@@ -222,11 +222,11 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
         key = explanation.ids[number], specs[which]
         worst = severity[mine][np.lexsort((severity[mine], cases[mine]))]
         first = np.unique(np.sort(cases[mine]), return_index=True)[1]
-        counted = np.bincount(worst[first], minlength=len(WORST_FIRST)).tolist()
+        counted = np.bincount(worst[first], minlength=len(WORST_FIRST))[: len(WORST_FIRST)].tolist()
         incidence = {
             "cases": len(first),
             "verdicts": int(mine.sum()),
-            "severities": dict(zip(WORST_FIRST, counted, strict=False)),
+            "severities": dict(zip(WORST_FIRST, counted, strict=True)),
             "sampled": sampled[key],
         }
         met_in = [specs[other] for bug, other in met if bug == number]

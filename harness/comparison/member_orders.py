@@ -47,7 +47,7 @@ def member_orders(
                 at = known.index(name) + 1
     declared = _Declared(schema)
     every: list[Order] = [as_given, declared.order(0), declared.order(0, required_first=True)]
-    every.append(declared.merged)
+    every.append(declared.merged())
     own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
     further = [declared.order(rank) for rank in range(1, _RANKS)]
     return lambda engine: [*own.get(engine, every), *further]
@@ -87,27 +87,32 @@ class _Declared:
 
         return order
 
-    def merged(self, path: str, names: Sequence[str]) -> Sequence[str]:
+    def merged(self) -> Order:
         """Members as all subschemas of their place declare them that are made one.
 
         What a subschema applies whatever the value is comes before its own members, and what its
         branches declare after them, as llguidance 1.9 has it.
         """
-        seen: set[int] = set()
 
-        def declared(part: dict[str, Any]) -> Iterator[str]:
-            if id(part) not in seen:
-                seen.add(id(part))
-                always, branches = self._applied(part)
-                for one in always:
-                    yield from declared(one)
-                yield from mapping(part, "properties")
-                for one in branches:
-                    yield from declared(one)
+        @lru_cache
+        def order(path: str, names: Sequence[str]) -> Sequence[str]:
+            seen: set[int] = set()
+            known = [name for part in self._reached(path) for name in self._together(part, seen)]
+            places = {name: at for at, name in enumerate(dict.fromkeys([*known, *self._others]))}
+            return sorted(names, key=lambda name: places.get(name, len(places)))
 
-        known = [name for part in self._reached(path) for name in declared(part)]
-        places = {name: at for at, name in enumerate(dict.fromkeys([*known, *self._others]))}
-        return sorted(names, key=lambda name: places.get(name, len(places)))
+        return order
+
+    def _together(self, part: dict[str, Any], seen: set[int]) -> Iterator[str]:
+        """The names that a subschema declares with all that it applies, but for those `seen`."""
+        if id(part) not in seen:
+            seen.add(id(part))
+            always, branches = self._applied(part)
+            for one in always:
+                yield from self._together(one, seen)
+            yield from mapping(part, "properties")
+            for one in branches:
+                yield from self._together(one, seen)
 
     def _best(self, path: str, names: Sequence[str], rank: int) -> dict[str, Any]:
         """The subschema of that rank among those that declare or require most of some names."""
@@ -140,15 +145,14 @@ class _Declared:
                 todo += [one for some in self._applied(part) for one in some]
         return list(found.values())
 
-    def _applied(self, part: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def _applied(self, part: dict[str, Any]) -> list[list[dict[str, Any]]]:
         """The subschemas that one applies in its place: whatever the value is, and as branches."""
         always = [self._schema.resolve(part[one], part) for one in REFERENCES if one in part]
         branches: list[Any] = []
         for one in subschemas(part):
             if one.keyword in IN_PLACE:
                 (always if one.keyword in ("allOf", "oneOf") else branches).append(one.schema)
-        found = ([one for one in some if isinstance(one, dict)] for some in (always, branches))
-        return next(found), next(found)
+        return [[one for one in some if isinstance(one, dict)] for some in (always, branches)]
 
 
 def _names(schema: dict[str, Any]) -> list[str]:

@@ -419,11 +419,9 @@ def _build(environment: _Environment, wanted: _Wanted, lock: int) -> None:
 def _pip(interpreter: Path, *asked: str, lock: int) -> subprocess.CompletedProcess[str]:
     """Have `pip` install packages there, without what they require, from where it is told to."""
     quiet = ("--disable-pip-version-check", "--no-input", "--no-color", "--no-warn-script-location")
+    how = ("install", "--no-deps", "--force-reinstall", *quiet)
     return subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", f"--python={interpreter}", "install", *quiet[:3]),
-            *(quiet[3], "--no-deps", "--force-reinstall", *asked),
-        ],
+        [sys.executable, "-m", "pip", f"--python={interpreter}", *how, *asked],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

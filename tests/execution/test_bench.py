@@ -155,7 +155,9 @@ class TestInterrupted:
         said = [line for line in log.read_text().splitlines() if line and not is_progress(line)]
         assert said == ["maskcourt: interrupted; finished cases are kept, the same command goes on"]
         assert not list(scratch.iterdir())
-        assert moment == "starting" or parts(out) == stored
+        assert (
+            {*stored} <= {*parts(out)} <= {*UNHELD}
+        )  # starting on a busy machine may take a while
         if number == signal.SIGINT:
             bench.open_gates()
             again = maskcourt(*bench.command(out))
