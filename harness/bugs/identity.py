@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import MAPS, rebuilt
+from harness.bugs.passes import is_json
+from harness.bugs.schema_edits import MAPS, keys_at, rebuilt
 from harness.bugs.text_edits import LAYOUT, fault, sort_of
 from harness.engines.specs import read_spec
 from harness.jsontext.pointers import values_in
@@ -232,12 +233,13 @@ def _refused(case: ErrorCase, at: int) -> str:
 def _key(case: ErrorCase, at: int) -> str:
     """The key that is refused by what it is called; empty where something else is."""
     before, (place, sort) = case.text[: max(at, 0)], fault(case.text, max(at, 0))
-    if before[-1:] != b'"' or sort not in (*_NAMED, "22") or place != "inside key":
+    at_name = before[-1:] == b'"' and sort in (*_NAMED, "22") and place == "inside key"
+    if not at_name or not is_json(case):
         return ""
-    keys = [key.encode() for _, part in objects(case.parsed) for key in part.get("properties", ())]
-    if any(case.text.startswith(key + b'"', at) for key in keys):
+    name, earlier, declared = keys_at(case.parsed, case.text, at)
+    if name in declared:
         return _DECLARED
-    first = keys and not any(b'"%s"' % key in before for key in keys)
+    first = declared and not declared & earlier
     return f"an undeclared key{' before any declared one' * bool(first)}"
 
 

@@ -102,6 +102,20 @@ def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
             yield {"type": "string"}, span.raw
 
 
+def keys_at(schema: Any, text: bytes, at: int) -> tuple[str, set[str], set[str]]:
+    """Of the key at a byte of a JSON text: its name, those before it, and all that are declared.
+
+    Declared is what a subschema declares that is about the object: not what another's does.
+    """
+    name, before, declared = "", set[str](), set[str]()
+    for part, span in _visited(schema, schema, root_of(text), 0):
+        for number, member in enumerate(span.members):
+            if member.key.start <= at < member.key.end:
+                name, before = member.name, {one.name for one in span.members[:number]}
+                declared.update(mapping(part, "properties"))
+    return name, before, declared
+
+
 def alone(schema: Any, part: Mapping[str, Any]) -> dict[str, Any]:
     """A part as a schema of its own, with the definitions and the draft."""
     return {**(_carried(schema) if isinstance(schema, dict) else {}), **part}

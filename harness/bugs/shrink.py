@@ -62,6 +62,7 @@ class Known:
     """What shrinking one verdict tells of others: what became of cases, and what failed."""
 
     shrunk: dict[_State, Shrunk] = field(default_factory=dict)
+    smallest: dict[tuple[ErrorCase, Symptom, str], Shrunk] = field(default_factory=dict)
     failed: Failed = field(default_factory=dict)
 
 
@@ -75,10 +76,23 @@ def shrink(
 ) -> Shrunk:
     """The smallest case with the same error, and the same effect where that is given.
 
+    What undoes the error where it was met may not be needed in the smallest case, as ``required``
+    that kept a text out of another branch. So that one is shrunk again, as if it had been met.
     Once `stopped` says so nothing more is tried. What is `known` of the same engine is used, and
     added to.
     """
-    return Reduction(trial, case, symptom, stopped, effect, known or Known()).run()
+    known = known or Known()
+    found = Reduction(trial, case, symptom, stopped, effect, known).run()
+    end, attempts = (found.case, found.symptom, effect), found.attempts
+    while end not in known.smallest:
+        again = Reduction(trial, found.case, found.symptom, stopped, effect, known).run()
+        attempts += again.attempts
+        if stopped():
+            return replace(found, attempts=attempts)
+        if again.case.size >= found.case.size:
+            known.smallest[end] = found
+        found = again
+    return replace(known.smallest[end], attempts=attempts)
 
 
 @dataclass

@@ -8,12 +8,13 @@ counts as is decided as for a run: the case becomes rows, and the catalogue of d
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase
+from harness.bugs.passes import is_json
+from harness.bugs.schema_edits import keys_at
 from harness.bugs.text_edits import fault, sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
@@ -32,7 +33,7 @@ from harness.jsontext.pointers import follow, steps, typed_steps
 from harness.replay.repeat import same_engines
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
-from harness.schemas.schema import Path, objects
+from harness.schemas.schema import Path
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
 from harness.verdict_kinds import ACCEPTANCES, BUG, DEAD_END, INSTANCE, REJECTIONS, WRONG_BITS
@@ -49,7 +50,7 @@ _WITHIN = ("inside key", "inside string", "json")
 _PLAIN = (f"{_OF}letter", f"{_OF}digit")
 _AFTER, _VALUE = "after value", "start of value"
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
-_AT_KEYS, _KEY = ("inside key", "start of key"), re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_AT_KEYS = ("inside key", "start of key")
 _NEXT_MEMBER, _MEMBER = f"after member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, DEAD_END, "mask_consume_mismatch")
 """The kinds that can be tried without other engines and without a search."""
@@ -354,12 +355,10 @@ def _detail(case: ErrorCase, at: int, keyword: str, place: str) -> str:
         value = str(follow(case.parsed, steps(place)))
         return value if keyword == "format" else f"{value[:1] == '^'} {value[-1:] == '$'}"
     where = fault(case.text, at)[0] if at >= 0 and case.kind not in ACCEPTANCES else ""
-    if where not in _AT_KEYS:
+    if where not in _AT_KEYS or not is_json(replace(case, token=b"")):
         return ""
-    start = case.text.rfind(b'"', 0, at) if where == "inside key" else case.text.find(b'"', at)
-    key = _KEY.match(case.text, start) if start >= 0 else None
-    declared = (part.get("properties", {}) for _, part in objects(case.parsed))
-    return str(key is not None and any(key[1].decode("utf-8", "ignore") in one for one in declared))
+    key, _, declared = keys_at(case.parsed, case.text, at)
+    return str(key in declared)
 
 
 def _mark(case: ErrorCase, at: int) -> str:

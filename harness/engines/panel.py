@@ -20,7 +20,7 @@ from harness.engines.specs import EngineSpec
 from harness.options import LIMITS, option
 from harness.workers import wire
 from harness.workers.hosts import Host, HostSpec, poll
-from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, TimedOut
+from harness.workers.outcomes import Compiled, Crashed, Defect, Failure, Outcome, TimedOut
 from harness.workers.wire import BANKS, A, Request
 
 _TICK = 0.05
@@ -244,15 +244,23 @@ class Panel:
             self._ended[index] = end.value
 
     def _done(self, work: Mapping[int, Asking[T]]) -> dict[int, T]:
-        """How work ended, all of which is done at once; there is never other work before."""
+        """How work ended, all of which is done at once; there is never other work before.
+
+        Raises RuntimeError where the harness's own code failed in a host: no engine's fault.
+        """
+        defects: list[str] = []
         self._waiting, self._ended = dict(work), {}
         for index in work:
             self._go_on(index, None)
         while self._waiting:
             for index, answer in self._polled(list(self._waiting), _TICK).items():
                 self._go_on(index, answer)
+                if isinstance(answer, Defect) and self.up(index):
+                    defects.append(f"in the host of {self.specs[index].name}: {answer.message}")
             if self._waiting and self.meanwhile is not None:
                 self.meanwhile()
+        if defects:
+            raise RuntimeError(defects[0])
         return self._ended
 
     def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Any]:

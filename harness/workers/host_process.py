@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib
 import os
+import pkgutil
 import resource
 import sys
 import time
+import traceback
 import types
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from harness.workers.lineage import adopt_orphans, die_with_parent
 
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 _OUT_OF_REACH = 1 << 14
 """Descriptors from here on are not what engines write to, or close, by mistake."""
+_OWN = tuple(f"{Path(file).parent}/" for file in (Path(__file__).parent, np.__file__))
+"""Where the code of the harness and of numpy lies."""
 
 
 class Service(Protocol):
@@ -35,10 +41,7 @@ class Service(Protocol):
 
 def load(reference: str) -> Any:
     """The object that ``module:attribute`` names."""
-    module, colon, attribute = reference.partition(":")
-    if not colon or not module or not attribute:
-        raise ValueError(f"{reference!r} is not of the form module:attribute")
-    return getattr(importlib.import_module(module), attribute)
+    return pkgutil.resolve_name(reference)
 
 
 class _Unused(types.ModuleType):
@@ -127,8 +130,16 @@ def _failure(error: BaseException) -> Message:
     text = str(error).strip() or type(error).__name__
     exhausted = isinstance(error, MemoryError) or "bad_alloc" in text
     message = text if isinstance(error, MaskcourtError) else f"{type(error).__name__}: {text}"
-    status = "out_of_memory" if exhausted else "raised"
+    status = "out_of_memory" if exhausted else "defect" if _is_own(error) else "raised"
     return wire.Message({"error": status, "message": message[:2000]})
+
+
+def _is_own(error: BaseException) -> bool:
+    """Whether it came about in code of the harness, or of numpy, without an engine's in between."""
+    from harness.errors import MaskcourtError
+
+    frames = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return not isinstance(error, MaskcourtError) and all(one.startswith(_OWN) for one in frames)
 
 
 def _out_of_reach(descriptor: int) -> int:

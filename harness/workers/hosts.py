@@ -26,7 +26,7 @@ from typing import IO
 
 from harness.workers import wire
 from harness.workers.lineage import end_all, marked
-from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
+from harness.workers.outcomes import Crashed, Defect, OutOfMemory, TimedOut
 from harness.workers.wire import MaskBuffer, size_of
 
 WALL_FACTOR = 4
@@ -344,7 +344,8 @@ class Host:
         if "error" in message.head:
             error = str(message.head["message"])
             exhausted = message.head["error"] == "out_of_memory"
-            return self.end(OutOfMemory(error)) if exhausted else Crashed(error)
+            kind = Defect if message.head["error"] == "defect" else Crashed
+            return self.end(OutOfMemory(error)) if exhausted else kind(error)
         # of which step it was is not known: then it is held against what is asked next
         may_be_over = self._steps is None and resident > self.spec.memory
         return self.ended if may_be_over and self._over_memory() else message

@@ -54,6 +54,11 @@ _FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", 
 
 
 @dataclass(frozen=True)
+class Defect(Crashed):
+    """Code of the harness raised in the host: a defect of it, which says nothing of the engine."""
+
+
+@dataclass(frozen=True)
 class TimedOut(_Ended):
     """The engine used more time than the limit; its host was ended."""
 

@@ -175,6 +175,16 @@ class TestWalking:
         assert (len(walked[1]), walked[1].failure) == (3, None)
 
 
+@pytest.mark.processes
+def test_a_defect_of_the_harness_in_a_host_is_held_against_no_engine(panel_of):
+    panel = panel_of(miniatures.Enumerator, miniatures.Enumerator, limits=Limits())
+    panel.compile(SCHEMA)
+    wrong = Lengthen(np.zeros(1, dtype=np.int32), "no number", at=0)
+    with pytest.raises(RuntimeError, match="in the host of Enumerator: TypeError: can't multiply"):
+        panel.ask({0: wrong, 1: Lengthen(np.zeros(1, dtype=np.int32), 1, at=0)})
+    assert {type(one) for one in panel.compile(SCHEMA).values()} == {Compiled}
+
+
 class TestRecovering:
     @pytest.mark.processes
     def test_an_engine_that_crashed_is_brought_back_to_the_same_mask(self, panel_of, vocabulary):

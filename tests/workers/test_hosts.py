@@ -185,7 +185,6 @@ class TestStarting:
             ({"service": "HangsAtStart", "start_seconds": 1.0}, TimedOut, "over the limit of 1 s"),
             ({"memory": 1 << 20}, OutOfMemory, "over the memory limit of 1 MiB"),
             ({"service": "Missing"}, Crashed, "has no attribute 'Missing'"),
-            ({"service": ""}, Crashed, "is not of the form module:attribute"),
             ({"interpreter": "/no/such/python"}, Crashed, "/no/such/python"),
         ],
     )
