@@ -1,4 +1,4 @@
-"""Verdicts broken down: by keyword, category, departure and so on, or by who agrees.
+"""Verdicts broken down: by keyword, category, departure and so on.
 
 One row of a breakdown is one value of the grouping column, for one engine, kind of error, class and
 kind of evidence. Contested verdicts count for nobody and are left out.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from harness.analysis.stored import StoredRun, statement
-from harness.runs.tables import TEXT_TABLES, named_engines
-from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
+from harness.runs.tables import TEXT_TABLES
+from harness.verdict_kinds import ERRORS, FALSE_ACCEPTANCE
 
 _UNITS: Final = (
     "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases"
@@ -56,33 +56,6 @@ def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:
         GROUP BY ALL ORDER BY cases DESC, 1, e.name, kind, class""",
         list(ERRORS),
     )
-
-
-def agreement(stored: StoredRun) -> list[dict[str, Any]]:
-    """Who accepts together and who rejects where not all agree, most disputed tokens first.
-
-    Each row has ``accepters`` and ``rejecters`` (engines), ``tokens`` and ``resolved`` of them,
-    ``disputes``, ``cases``, and of the resolved tokens those where the accepters are proven right
-    (``right``, of which ``right_bug``: the others are warned of or departures) and wrong
-    (``wrong``, ``wrong_bug``); the rest is open. One token may convict several engines: of each
-    dispute the engine with most verdicts counts.
-    """
-    proven = {
-        f"{side}{end}": f"kind IN ${number} {also}"
-        for number, side in enumerate(("right", "wrong"), 1)
-        for end, also in (("", ""), ("_bug", "AND class = 'bug'"))
-    }
-    counts = ", ".join(f'count_if({test}) AS "{name}"' for name, test in proven.items())
-    most = ", ".join(f'max("{name}") AS "{name}"' for name in proven)
-    sums = ", ".join(f'sum(coalesce("{name}", 0))::BIGINT AS "{name}"' for name in proven)
-    rows = stored.rows(
-        statement("agreement", counts=counts, most=most, sums=sums),
-        *(list(REJECTIONS), list(ACCEPTANCES)),
-    )
-    for row in rows:
-        for side in ("accepters", "rejecters"):
-            row[side] = named_engines(row[side], stored.engines)
-    return sorted(rows, key=lambda row: (-row["tokens"], row["accepters"], row["rejecters"]))
 
 
 def case_statuses(stored: StoredRun) -> list[dict[str, Any]]:

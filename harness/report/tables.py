@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import verdict_kinds as kinds
-from harness.analysis.breakdown import agreement, case_statuses, grouped
+from harness.analysis.breakdown import case_statuses, grouped
 from harness.analysis.equal_schemas import COUNTS
 from harness.analysis.matrix import COLUMNS, example_text
 from harness.analysis.rates import PAIR
@@ -29,13 +29,10 @@ from harness.runs.tables import TEXT_TABLES
 from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
-SEPARATOR: Final = " + "
-"""Between the engines of a set."""
 
 NAMES: Final = (
     *("matrix", "headline_rates", "pairs", "equal_schemas", "cases", "compile", "errors"),
-    *("agreement", "timings"),
-    *("by_effect", "by_keyword", "by_place", "by_departure", "by_family"),
+    *("timings", "by_effect", "by_keyword", "by_place", "by_departure", "by_family"),
 )
 """The tables, in the order in which they are listed."""
 
@@ -90,7 +87,6 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     stored, found = stored_run(run, rule), summary(run, rule)
     made = {name: make(found) for name, make in _OF_SUMMARY.items()}
     made |= {f"by_{by}": _by(stored, by) for by in _BY}
-    made["agreement"] = _agreement(stored)
     names = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
     title = "Cases by family and what became of them"
     made["cases"] = Table.of(title, names, case_statuses(stored))
@@ -274,16 +270,6 @@ def _by(stored: StoredRun, by: str) -> Table:
     columns = (by, "engine", "kind", "class", "evidence", "tokens", "cases", *apart)
     filled = [{**dict.fromkeys(apart), **row} for row in grouped(stored, by)]
     return Table.of(f"Proven errors by {by}", columns, filled)
-
-
-def _agreement(stored: StoredRun) -> Table:
-    sides = {"accept": "accepters", "reject": "rejecters"}
-    rows = [
-        {**row, **{name: SEPARATOR.join(row[side]) for name, side in sides.items()}}
-        for row in agreement(stored)
-    ]
-    numbers = ("tokens", "resolved", "wrong", "right", "disputes", "cases")
-    return Table.of("Disputed tokens by who accepts them", (*sides, *numbers), rows)
 
 
 def bug_rows(bugs: BugList | None) -> list[Row]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _OUT_OF_REACH = 1 << 14
 """Descriptors from here on are not what engines write to, or close, by mistake."""
 _OWN = tuple(f"{Path(file).parent}/" for file in (Path(__file__).parent, np.__file__))
-"""Where the code of the harness and of numpy lies."""
+"""Where the code of the harness and of numpy lies: what fails within it is no engine's fault."""
 
 
 class Service(Protocol):
@@ -129,17 +129,12 @@ def _failure(error: BaseException) -> Message:
 
     text = str(error).strip() or type(error).__name__
     exhausted = isinstance(error, MemoryError) or "bad_alloc" in text
-    message = text if isinstance(error, MaskcourtError) else f"{type(error).__name__}: {text}"
-    status = "out_of_memory" if exhausted else "defect" if _is_own(error) else "raised"
+    meant = isinstance(error, MaskcourtError)
+    message = text if meant else f"{type(error).__name__}: {text}"
+    frames = (frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
+    own = not meant and all(name.startswith(_OWN) for name in frames)
+    status = "out_of_memory" if exhausted else "defect" if own else "raised"
     return wire.Message({"error": status, "message": message[:2000]})
-
-
-def _is_own(error: BaseException) -> bool:
-    """Whether it came about in code of the harness, or of numpy, without an engine's in between."""
-    from harness.errors import MaskcourtError
-
-    frames = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return not isinstance(error, MaskcourtError) and all(one.startswith(_OWN) for one in frames)
 
 
 def _out_of_reach(descriptor: int) -> int:

@@ -64,14 +64,6 @@ class TestTables:
         (row,) = rows(found, "errors", engine="b", evidence="walk", kind="false_rejection")
         assert [row[key] for key in ("bug", "warned", "departure", "cases")] == [8, 0, 4, 2]
 
-    def test_say_who_accepts_together(self, stored):
-        found = digest(stored(book("one"), book("two")), DECLARED)
-        names = ("accept", "reject", "tokens", "resolved", "wrong", "right", "disputes", "cases")
-        assert [tuple(row[name] for name in names) for row in found.tables["agreement"].rows] == [
-            ("a + b", "c", 100, 100, 6, 12, 2, 2),
-            ("a", "b + c", 14, 14, 0, 0, 2, 2),
-        ]
-
 
 class TestExports:
     def test_csv_holds_a_table_each(self, stored, tmp_path):
@@ -91,7 +83,7 @@ class TestExports:
         (file,) = write_tables(stored(book()), tmp_path / "out", "markdown", DECLARED)
         text = file.read_text("utf-8")
         assert text.count("\n### ") == len(NAMES) - 1
-        assert "| a + b | c | 50 | 50 | 3 | 6 | 1 | 1 |" in text
+        assert "| family | b | never_stops | bug | walk | 1 | 1 |  |  |" in text
 
     def test_where_nothing_can_be_written_are_one_error(self, stored, tmp_path):
         (tmp_path / "file").write_text("")

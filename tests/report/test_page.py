@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.breakdown import agreement, case_statuses, crossed
+from harness.analysis.breakdown import case_statuses, crossed
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.stored import StoredRun
 from harness.bugs.scripts import script
@@ -117,11 +117,6 @@ class TestCounts:
         }
         assert rows["y", "false_acceptance", "a"]["cases"] == 1
         assert rows["x", "false_rejection", "b"]["tokens"] == 2
-
-    def test_of_a_set_of_engines_each_token_counts_once(self, counted):
-        (row,) = agreement(counted)
-        assert (row["accepters"], row["rejecters"]) == (["a"], ["b", "c"])
-        assert (row["tokens"], row["right"], row["right_bug"], row["wrong"]) == (5, 2, 2, 1)
 
     def test_what_became_of_the_cases_and_why(self, counted):
         found = {(row["family"], row["status"]): row["cases"] for row in case_statuses(counted)}

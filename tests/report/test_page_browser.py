@@ -59,7 +59,6 @@ class TestAnswers:
 
         rows = [row.split() for row in page.texts("#heat-acc tbody tr")]
         assert rows == [["(none", "stated)", "·", "·", "1"], ["maxLength", "1", "·", "·"]]
-        assert page.run("return document.querySelectorAll('#fig-sets tbody tr').length") == 2
 
     def test_says_that_a_run_is_not_finished(self, browser):
         page = browser("begun")
@@ -223,7 +222,7 @@ class TestExplorer:
         page.run("document.querySelector(arguments[0]).scrollIntoView()", opener)
         before = page.run("return scrollY")
         page.click(opener)
-        assert abs(page.run("return scrollY") - before) > 300
+        assert abs(page.run("return scrollY") - before) > 100
         shown = page.run("return location.hash"), page.text("#detail h3")
         page.driver.back()
         assert page.run("return [scrollY, location.hash]") == [before, ""]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import __version__
-from harness.analysis.breakdown import agreement, case_statuses, crossed
+from harness.analysis.breakdown import case_statuses, crossed
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import COLUMNS
 from harness.analysis.stored import stored_run
@@ -89,7 +89,6 @@ def collect(
         "tables": {"headline": headline(tally).laid_out(), "pairs": pairs(tally).laid_out()},
         "keywords": crossed(stored, "keyword"),
         "families": crossed(stored, "family"),
-        "sets": agreement(stored),
         "case_statuses": case_statuses(stored),
         "failures": [
             {"engine": engine, "outcome": outcome, **row}

@@ -81,13 +81,6 @@ function errorsTable() {
   if (DATA.summary.formats === 'annotation') byId('note-format').textContent = 'Formats are annotations in this run: no text is invalid for its format.';
 }
 
-// A bar in parts, each [number, class, title]; whole: what the full width stands for.
-function stacked(parts, whole) {
-  return el('div', { class: 'stack', 'aria-hidden': 'true' }, parts.filter(([many]) => many > 0).map(([many, style, title]) => el('span', {
-    class: style, title, vars: { width: `${(100 * many) / whole}%` },
-  })));
-}
-
 // A table of counts, engines by what `by` names; shades follow the logarithm.
 function heat(id, rows, by, kind, unit, open) {
   const mine = rows.filter((row) => row.kind === kind && row[unit] > 0);
@@ -130,32 +123,6 @@ function heatMaps() {
   const classes = [['bug', 'bugs'], ['warned', 'warned of'], ['departure', 'departures']].filter(([name]) => name === 'bug' || DATA.keywords.some((row) => row.class === name));
   choice('unit-keywords', 'Count', [['cases', 'schemas'], ['tokens', 'tokens'], ['instances', 'instances'], ['samples', 'samples']], (unit) => { state.unit = unit; draw(); });
   choice('class-keywords', 'of', classes, (name) => { state.name = name; draw(); });
-}
-
-function setsFigure() {
-  if (!DATA.sets.length) return fill('fig-sets', el('p', {}, 'No token was disputed.'));
-  const dot = (row, engine) => {
-    if (row.accepters.includes(engine)) return el('span', { class: 'dot in', role: 'img', 'aria-label': 'accepts' });
-    return row.rejecters.includes(engine) ? el('span', { class: 'dot', role: 'img', 'aria-label': 'rejects' }) : '';
-  };
-  const fate = (row) => {
-    const open = Math.max(0, row.resolved - row.right - row.wrong);
-    const parts = [
-      [row.wrong_bug, 'acc f-full', 'invalid: a bug of those who accept'], [row.wrong - row.wrong_bug, 'acc f-open', 'invalid: warned of or documented'],
-      [row.right_bug, 'rej f-full', 'valid: a bug of those who reject'], [row.right - row.right_bug, 'rej f-open', 'valid: warned of or documented'], [open, 'f-5', 'open'],
-    ];
-    const said = [[row.wrong, 'accepters wrong'], [row.right, 'rejecters wrong'], [open, 'open']].filter(([many]) => many).map(([many, what]) => `${percent(many / row.resolved)} ${what}`).join(', ');
-    return [stacked(parts, Math.max(1, row.resolved)), el('small', {}, row.resolved ? said : 'none resolved')];
-  };
-  const head = el('tr', {}, ENGINES.map((engine) => el('th', { scope: 'col', class: 'e' }, engine)), ['disputed tokens', 'resolved', 'schemas'].map((name) => el('th', { scope: 'col', class: 'n' }, name)), el('th', { scope: 'col' }, 'of the resolved'));
-  const body = DATA.sets.map((row) => el('tr', {},
-    ENGINES.map((engine) => el('td', { class: 'e', 'data-label': engine }, dot(row, engine))),
-    el('td', { class: 'n', 'data-label': 'disputed tokens' }, short(row.tokens)), el('td', { class: 'n', 'data-label': 'resolved' }, short(row.resolved)),
-    el('td', { class: 'n', 'data-label': 'schemas' }, count(row.cases)), el('td', { class: 'who' }, fate(row))));
-  fill('fig-sets', el('div', { class: 'scroll' }, el('table', { class: 'sets', 'aria-label': 'Sets of engines that accept together' }, el('thead', {}, head), el('tbody', {}, body))));
-  fill('cap-sets', el('ul', { class: 'key' },
-    el('li', {}, el('span', { class: 'swatch acc f-full' }), 'accepters wrong, a bug'), el('li', {}, el('span', { class: 'swatch rej f-full' }), 'rejecters wrong, a bug'),
-    el('li', {}, el('span', { class: 'swatch rej f-open' }), 'the same, but warned of or documented'), el('li', {}, el('span', { class: 'swatch f-5' }), 'open')));
 }
 
 function compileTable() {

@@ -25,7 +25,6 @@ bugsSection();
 inNumbers();
 errorsTable();
 heatMaps();
-setsFigure();
 compileTable();
 timesTable();
 leftOut();
