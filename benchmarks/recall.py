@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.json_strings import JsonStrings
+from benchmarks.pages.recall import recall_page
 from harness.console import say
 from harness.engines.environments import provide_all
 from harness.engines.panel import Panel
@@ -316,6 +317,7 @@ def main(
         "vocabulary": identity["vocabulary"]["sha256"], "commit": run.manifest.get("commit"),
     }  # fmt: skip
     write_whole((write or out) / "manifest.json", json.dumps(manifest, indent=1) + os.linesep)
+    write_whole((write or out) / "README.md", recall_page(found, rows, manifest))
     say(json.dumps({**manifest, "recall": found}, indent=1))
 
 

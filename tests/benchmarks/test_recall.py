@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.json_strings import JsonStrings
+from benchmarks.pages.recall import recall_page
 from benchmarks.recall import searched, summary
 from harness.regex_constraint.automata import PatternAutomaton
 from harness.regex_constraint.dialects import read
@@ -61,3 +62,18 @@ def test_shares_of_bits_and_of_pairs():
     row = summary(rows)[0]
     assert (row["wrong_bits"], row["found"], row["bits_found"]) == (24, 6, 0.25)
     assert (row["pairs"], row["pairs_found"], row["pairs_shared"]) == (3, 1, 1)
+
+
+def test_the_page_names_each_pair_that_is_missed_although_engines_differ():
+    about = {"engine": "e", "direction": "false_rejection", "kind": "value", "pattern": "a|b"}
+    fates = {"found": 0, "unproven": 1, "not_drawn": 2000, "shared": 3}
+    rows = [
+        {**about, **fates, "proven": False},
+        {**about, **fates, "found": 6, "proven": True},
+        {**about, "proven": False, "found": 0, "unproven": 0, "not_drawn": 0, "shared": 6},
+    ]
+    manifest = {"cap": 9, "judged": 3, "maskbench": 1, "untrue": 0, "engines": {"e": "1.0"}}
+    page = recall_page(summary(rows), rows, manifest)
+    assert "| e | forbids | 4,020 | 0.15% | 3 | 1 | 1 | 1 |" in page
+    assert "**Of 2 pairs on which engines differ 1 are found (50%).**" in page
+    assert "- e forbids under `a|b`: 1 tokens tried, 2,000 not drawn" in page
