@@ -81,14 +81,15 @@ def shrink(
     Once `stopped` says so nothing more is tried. What is `known` of the same engine is used, and
     added to.
     """
+    seconds, failures = trial.seconds + MOST_SECONDS, trial.failures + MOST_FAILURES
     known = known or Known()
     found = Reduction(trial, case, symptom, stopped, effect, known).run()
     end, attempts = (found.case, found.symptom, effect), found.attempts
     while end not in known.smallest:
+        if stopped() or trial.seconds > seconds or trial.failures > failures:
+            return replace(found, attempts=attempts)
         again = Reduction(trial, found.case, found.symptom, stopped, effect, known).run()
         attempts += again.attempts
-        if stopped():
-            return replace(found, attempts=attempts)
         if again.case.size >= found.case.size:
             known.smallest[end] = found
         found = again
