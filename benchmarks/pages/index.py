@@ -10,7 +10,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.pages.layout import SPECIFICATION, WORDS, listed, page
 from benchmarks.site.published import Published
@@ -153,15 +153,15 @@ def _cannot(one: Answer) -> str:
     return f"{listed(parts)} of {one.of:,}" if parts else f"writes all that was tried of {one.of:,}"
 
 
-def _choice(use: str, source: Source | None, rank: Callable[[Answer], Any]) -> str:
-    """The engine that comes first for a use, with the others after it."""
+def _choice(use: str, source: Source | None, rank: Callable[[Answer], tuple[float, ...]]) -> str:
+    """The engines that are best for a use, in bold, with the others after them."""
     if source is None:
         return f"- **{use}**: no result that tells is published yet."
-    told = []
-    for at, one in enumerate(sorted(source.answers, key=rank)):
+    told, best = [], min(map(rank, source.answers))
+    for one in sorted(source.answers, key=rank):
         words = [f"is wrong in {one.wrong:,}"] * bool(one.wrong)
         words += [f"does not compile {one.refused + one.failed:,}"] * (one.unusable > one.wrong)
-        name = one.engine if at else f"**{one.engine}**"
+        name = f"**{one.engine}**" if rank(one)[:-1] == best[:-1] else one.engine
         told.append(f"{name} {listed(words) if words else 'is right in all'}")
     return f"- **{use}**: of {source.schemas} {'; '.join(told)} ({source.link})."
 
@@ -175,9 +175,9 @@ def _reliable(one: Answer) -> tuple[float, ...]:
 
 
 _RULE: Final = (
-    "The best comes first: the one that is wrong in or does not compile the fewest; for a schema of"
-    " your own, which you can change where an engine refuses it, the one that is wrong in the"
-    " smallest share of what it compiles. What an engine lets through a validator finds afterwards;"
+    "The best are in bold: those that are wrong in or do not compile the fewest; for a schema of"
+    " your own, which you can change where an engine refuses it, those that are wrong in the"
+    " smallest share of what they compile. What an engine lets through a validator finds afterwards;"
     " what it forbids nobody sees."
 )
 
