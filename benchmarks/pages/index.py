@@ -177,8 +177,8 @@ def _reliable(one: Answer) -> tuple[float, ...]:
 _RULE: Final = (
     "The best are in bold: those that are wrong in or do not compile the fewest; for a schema of"
     " your own, which you can change where an engine refuses it, those that are wrong in the"
-    " smallest share of what they compile. What an engine lets through a validator finds afterwards;"
-    " what it forbids nobody sees."
+    " smallest share of what they compile. What an engine lets through a validator finds"
+    " afterwards; what it forbids nobody sees."
 )
 
 
