@@ -94,7 +94,7 @@ install: $(VENV)/.bench  ## make .venv with the engines in it (ENGINES=llguidanc
 bench: $(VENV)/.bench  ## compare the engines on 52 embedded cases, in a minute and a half (BENCH="options")
 	$(BIN)/maskcourt bench $(BENCH)
 
-bench-full: $(VENV)/.bench  ## compare the engines on all 356 embedded cases (BENCH="options")
+bench-full: $(VENV)/.bench  ## compare the engines on all 384 embedded cases (BENCH="options")
 	$(BIN)/maskcourt bench --cases embedded $(BENCH)
 
 bench-all: $(VENV)/.engines  ## compare every engine and three servers on the embedded cases, in 20 minutes (ALL="options")

@@ -29,7 +29,13 @@ _VALUES: Final = (
     *("--walks", "0", "--samples", "0", "--generated", "8"),
     *("--compile-timeout", "3", "--case-budget", "120"),
 )
-_MADE, _OTHERS = "generated", {"embedded": "the embedded cases", "maskbench": "300 of MaskBench"}
+_MADE, _OTHERS = (
+    "generated",
+    {
+        "embedded": "the embedded cases of that time",
+        "maskbench": "300 of MaskBench",
+    },
+)
 _COLUMNS: Final = (
     *("engine", "id", "effect", "cases", "judged", "shown_by", "title", "schema", "text"),
 )
@@ -64,7 +70,8 @@ def _page(runs: Runs) -> str:
         f"{made:,} schemas that were made by a seed, each with a value that it takes and values"
         " that break one keyword: keywords as often as MaskBench has them, beside each other as it"
         f" seldom has them. They show {plural(len(found), 'bug')} that cost a value; of these"
-        f" {len(alone):,} are shown by none of {several}. {WORDS} Here *real*"
+        f" {len(alone):,} are shown by none of {several}; embedded cases have been made of these"
+        f" since. {WORDS} Here *real*"
         " are those that a schema was made for: a bug says what an engine does, and not how often"
         " users meet it. Values alone, no walks over tokens. Written by"
         " `make results ONLY=generated`; all are in [found.csv](found.csv),"

@@ -31,7 +31,7 @@ class BenchRequest:
     )
     cases: str | None = option(
         None,
-        "quick (52 of the embedded cases), embedded (all 356), maskbench[:PATH],"
+        "quick (52 of the embedded cases), embedded (all 384), maskbench[:PATH],"
         " tools:FILE, generated:N or FILE.jsonl."
         "  [default: quick; embedded where other options choose from them]",
         "-c",
