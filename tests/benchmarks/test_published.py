@@ -58,7 +58,7 @@ def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypa
     runs = {name: SimpleNamespace(name=name, cases=[0, 0], summary={}) for name in listed}
     (table,) = generated.PAGE.tables(runs).values()
     shown = {row["id"]: row["shown_by"] for row in table.rows}
-    assert shown.pop("00000002") == "the embedded cases"
+    assert shown.pop("00000002") == "the embedded cases of that time"
     assert [*shown.values()] == ["these alone"] * 2
     text = generated.PAGE.page(runs)
     assert "show 3 bugs that cost a value; of these 2 are shown by none of the embedded" in text
