@@ -22,6 +22,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "html_extra_path": ["extra"],
     "html_copy_source": False,
     "html_show_sourcelink": False,
+    "html_show_copyright": False,
     "exclude_patterns": ["extra"],
     # Headings of pages that begin at the second level, and code that is no Python.
     "suppress_warnings": ["myst.header", "misc.highlighting_failure", "toc.not_included"],
