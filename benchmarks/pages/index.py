@@ -147,7 +147,7 @@ def _leaks(one: Answer) -> str:
 
 def _cannot(one: Answer) -> str:
     parts = [f"refuses {one.refused:,}"] * bool(one.refused)
-    parts += [f"fails on {one.failed:,}"] * bool(one.failed)
+    parts += [f"takes too long to compile {one.failed:,} or fails on them"] * bool(one.failed)
     parts += [f"loses a value in {one.loses:,}"] * bool(one.loses)
     parts += [f"traps in {one.traps:,}"] * bool(one.traps)
     return f"{listed(parts)} of {one.of:,}" if parts else f"writes all that was tried of {one.of:,}"

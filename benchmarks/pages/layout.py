@@ -148,7 +148,9 @@ def remarks(run: Run) -> str:
     """What limits a run met: schemas whose budget was spent, and those on which it failed."""
     spent = int((run.cases["reason"] == "case_budget").sum())
     failed = run.summary["harness_errors"]
-    lines = [f"{plural(spent, 'schema')} used up the time; what was proven before counts."] * bool(spent)
+    lines = [f"{plural(spent, 'schema')} used up the time; what was proven before counts."] * bool(
+        spent
+    )
     lines += [f"On {failed:,} the harness itself failed: these do not count."] * bool(failed)
     return " ".join(lines)
 
