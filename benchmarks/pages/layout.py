@@ -197,7 +197,10 @@ _LONGEST: Final = 160
 def bug_line(one: Bug) -> str:
     """A bug to be read: what it costs, in how many schemas, what is wrong, its smallest case."""
     text, schema = (one_line(part, _LONGEST) for part in (one.row()["text"], one.error.schema))
-    real = f" ({one.severities.get('real', 0):,} real)"
+    kinds = [f"{one.severities.get('real', 0):,} real"]
+    if rare := one.severities.get("rare", 0):
+        kinds.append(f"{rare:,} by unusual values alone")
+    real = f" ({', '.join(kinds)})"
     known = f" Upstream: [{one.upstream.status}]({one.upstream.thread})." if one.upstream else ""
     return (
         f"- `{one.id}` {one.effect.replace('_', ' ')} in {one.cases:,} of {one.judged:,}{real}:"

@@ -125,11 +125,11 @@ class Bug(ShrunkVerdict):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Leaks and losses, then traps; those that a real value shows, then by share of schemas."""
+        """Leaks and losses, then traps; real values first, unusual ones last; then by share."""
         effect = next((at for at, some in enumerate(_ORDER) if self.effect in some), len(_ORDER))
         severity = WORST_FIRST.index(self.severity)
         share = self.cases / max(self.judged, 1)
-        return (effect, severity > 0, -share, severity, -self.verdicts, self.id)
+        return (effect, severity, -share, -self.verdicts, self.id)
 
     def row(self) -> dict[str, Any]:
         row = {name: getattr(self, name) for name in _AS_THEY_ARE}
