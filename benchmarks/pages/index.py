@@ -142,7 +142,8 @@ def _lines(sources: Sequence[Source], told: Callable[[Answer], str]) -> str:
 
 
 def _leaks(one: Answer) -> str:
-    return f"in {one.leaks:,} of {one.of:,} schemas" if one.leaks else f"in none of {one.of:,}"
+    taken = one.of - one.refused - one.failed
+    return f"in {f'{one.leaks:,}' if one.leaks else 'none'} of {taken:,} that it compiles"
 
 
 def _cannot(one: Answer) -> str:

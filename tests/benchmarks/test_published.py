@@ -230,7 +230,7 @@ def counted(engine, **numbers):
 def test_the_index_answers_by_tools_until_there_is_more(results):
     text = index_page(results)
     assert "these answers are of tools alone" in text
-    assert "**outlines 0.2.14**: in 1 of 4 schemas ([tools](tools/README.md))" in text
+    assert "**outlines 0.2.14**: in 1 of 4 that it compiles ([tools](tools/README.md))" in text
     (large,) = (line for line in text.splitlines() if line.startswith("- **Large"))
     assert "**xgrammar 0.2.8** is right in all; llguidance 1.9.1 does not compile 1" in text
     assert "no result that tells is published yet" in large
