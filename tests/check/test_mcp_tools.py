@@ -18,6 +18,14 @@ pytestmark = pytest.mark.processes
 PYTHON = shlex.quote(sys.executable)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    """No process that was not there before, as multiprocessing's may be from another test."""
+    before = below(os.getpid())
+    yield
+    assert below(os.getpid()) <= before
+
+
 def _server(how):
     return f"{PYTHON} -m tests.mcp_servers {shlex.quote(how)}"
 
@@ -32,7 +40,6 @@ def _server(how):
 def test_servers_from_the_registry_list_their_tools_and_end(command, some):
     named = mcp_tools(str(Path(sys.executable).with_name(command)), 60)
     assert some in [one.name for one in named]
-    assert not below(os.getpid())
 
 
 def test_a_list_comes_in_pages():
@@ -83,4 +90,3 @@ def test_what_lists_no_tools_ends_in_one_line_and_leaves_nothing(call, command, 
     assert message in err
     assert err.count("\n") == 1
     assert err.rstrip("\n").isprintable()
-    assert not below(os.getpid())
