@@ -143,7 +143,8 @@ def _lines(sources: Sequence[Source], told: Callable[[Answer], str]) -> str:
 
 def _leaks(one: Answer) -> str:
     taken = one.of - one.refused - one.failed
-    return f"in {f'{one.leaks:,}' if one.leaks else 'none'} of {taken:,} that it compiles"
+    many = f"{one.leaks:,}" if one.leaks else "none"
+    return f"in {many} of {taken:,} that it compiles"
 
 
 def _cannot(one: Answer) -> str:

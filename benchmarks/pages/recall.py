@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from benchmarks.pages.layout import markdown_table, page
 from harness.printable import code
-from harness.render.table import Table, as_markdown
 
 _SIDES: Final = {"false_acceptance": "allows", "false_rejection": "forbids"}
 
@@ -23,7 +23,6 @@ def _parts(
     not_found = whole["wrong_bits"] - whole["found"]
     versions = ", ".join(f"{name} {version}" for name, version in manifest["engines"].items())
     untrue = manifest["untrue"]
-    yield "# What the ordinary method finds under patterns"
     yield (
         'Under `{"type": "string", "pattern": P}` the true mask is known at every position: the'
         " strings that match are an automaton, and so are their JSON texts in all spellings."
@@ -34,9 +33,7 @@ def _parts(
         f" {versions}."
     )
     yield f"**Proofs that are untrue: {untrue}.** A proven false rejection must be a wrong bit."
-    yield as_markdown(
-        Table.of("", _COLUMNS, [_shown(row) for row in values if row is not whole])
-    ).rstrip()
+    yield markdown_table(_COLUMNS, [_shown(row) for row in values if row is not whole])
     yield (
         "A *pair* is a pattern with a direction under an engine; it is found where anything was"
         " proven of it, and *shared* where all engines have every wrong bit of it alike. White"
@@ -72,7 +69,7 @@ def recall_page(
     manifest: Mapping[str, Any],
 ) -> str:
     """README of the tables that `benchmarks.recall` writes: `found`, and `rows` of each pair."""
-    return "\n\n".join(_parts(found, rows, manifest)) + "\n"
+    return page("What the ordinary method finds under patterns", *_parts(found, rows, manifest))
 
 
 _COLUMNS: Final = (

@@ -226,8 +226,8 @@ def _refused(case: ErrorCase, at: int) -> str:
     place, sort = fault(case.text, at) if at >= 0 else ("", "end")
     if place == "start of value":
         return f"{_VALUES.get(sort, 'a value')} is refused"
-    what = _key(case, at) or _character(case, at)
-    return f"{what} is refused{'' if _key(case, at) else _place(case.text, at)}"
+    key = _key(case, at)
+    return f"{key or _character(case, at)} is refused{'' if key else _place(case.text, at)}"
 
 
 def _key(case: ErrorCase, at: int) -> str:

@@ -103,7 +103,7 @@ def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
 
 
 def keys_at(schema: Any, text: bytes, at: int) -> tuple[str, set[str], set[str]]:
-    """Of the key at a byte of a text: its name, those before it, and what its object's may be."""
+    """The name of the key at a byte of a text, those before it, those that its object declares."""
     name, before, declared = "", set[str](), set[str]()
     for part, span in _visited(schema, schema, root_of(text), 0):
         for number, member in enumerate(span.members):

@@ -7,7 +7,7 @@ engine allows is valid. Which engine that proves wrong is decided here and nowhe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
@@ -189,9 +189,10 @@ class Verdicts:
     reason: Sequence[str]
 
     def __getitem__(self, rows: npt.NDArray[Any]) -> Verdicts:
-        arrays: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)[:-1]}
-        taken = {name: array[rows] for name, array in arrays.items()}
-        return Verdicts(**taken, reason=[self.reason[row] for row in rows.tolist()])
+        row, column, token = self.row[rows], self.column[rows], self.token[rows]
+        kind, accepter, completion = self.kind[rows], self.accepter[rows], self.completion[rows]
+        reason = [self.reason[at] for at in rows.tolist()]
+        return Verdicts(row, column, token, kind, accepter, completion, reason)
 
     def few(self, alike: npt.NDArray[Any], first: Sequence[int]) -> npt.NDArray[np.int64]:
         """The rows without false acceptances and rejections beyond the first `_FEW` of a sort.
