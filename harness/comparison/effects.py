@@ -24,12 +24,7 @@ from harness.comparison.member_orders import member_orders
 from harness.engines.requests import Follow
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.spans import Entry, Part, ValueSpan, root_of
-from harness.jsontext.usual_spellings import (
-    MOST,
-    Way,
-    usual_spellings,
-    value_key,
-)
+from harness.jsontext.usual_spellings import MOST, Way, usual_spellings, value_key
 from harness.validators.judge import VALID, Judge
 from harness.verdict_kinds import (
     FALSE_ACCEPTANCE,

@@ -33,8 +33,6 @@ NOTHING = -1
 
 Masks = npt.NDArray[np.uint32]
 _Ints = npt.NDArray[np.int64]
-
-
 _NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
 _NO_TIMES: _Ints = np.zeros((0, 2), dtype=np.int64)
 

@@ -41,16 +41,13 @@ MOST: Final = 24
 """Spellings of one value, at most; the likeliest come first."""
 
 _BLANK: Final = b" \t\n\r"
-
-
 _LAYOUTS: Final = (Layout(), Layout(b"", b""), Layout(b"", b" ", b"  "))
 _NUMBERS: Final = ("given", "shortest", "integer", "positional", "seventeen digits")
 _LONGEST: Final = 400
 """Digits of a number without an exponent: those of any double, as programs print integers."""
 _DIGIT: Final = re.compile(rb"[0-9]")
 _SPECIAL: Final = re.compile(rb"[\\\x7f]")
-
-
+_IN_NUMBER: Final = b"-+.0123456789Ee"
 _PLAIN_REST: Final = re.compile(rb'(?:"[^"\\]*+"|[\[\]{}]|, |: |[^\s",:\[\]{}\\]++)*+')
 
 
@@ -158,10 +155,18 @@ def _spelled(text: bytes, written: int, document: _Form, layout: Layout) -> byte
     blank = b"" if inside else text[stripped:written]
     rest = rest_of(layout, cursor._replace(spaced=False), document.value)
     if rest is None:  # a number that is begun otherwise
-        rest = text[written:]
+        rest = _after_number(text, written)
     elif blank:  # what is there of the white space that comes next
         rest = rest[len(blank) :] if rest.startswith(blank) else rest.lstrip(_BLANK)
     return text[:written] + rest
+
+
+def _after_number(text: bytes, written: int) -> bytes:
+    """The rest of a text from within a number, without digits where its value stands already."""
+    begun, rest = text[:written], text[written:]
+    ended = rest.lstrip(_IN_NUMBER)
+    start, end = len(begun.rstrip(_IN_NUMBER)), len(text) - len(ended)
+    return ended if value_key(begun[start:]) == value_key(text[start:end]) else rest
 
 
 @dataclass(frozen=True, eq=False)

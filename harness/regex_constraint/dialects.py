@@ -35,7 +35,6 @@ from harness.validators.ecma_patterns import (
     property_ranges,
 )
 
-DIALECTS: Final = ("ecma", "rust", "python")
 MAX_NODES: Final = 20_000
 _EVERY = r"[\0-\U0010ffff]"
 

@@ -69,6 +69,7 @@ def effect(
         (['{"a": 1e-08}'], '{"a": 0.00000001}', 9, ("trap", '{"a": 1e-08}')),
         (['{"a": 1, "b": 2}'], '{"b": 2, "a": 1}', 2, ("spelling", '{"a": 1, "b": 2}')),
         (['{"a": 1, "b": 2}'], '{"b": 2, "a": 1}', 3, ("trap", '{"a": 1, "b": 2}')),
+        (['{"a": 0.00}'], '{"a": 0.000}', 10, ("spelling", '{"a": 0.00}')),
         (['{"a": 2}'], '{"a": 1}', 6, ("lost_value", "")),
         (['{"a": 1, "b": 3}'], '{"a": 1, "b": 2}', 14, ("lost_value", "")),
         # a bracket that opens is refused: of what is empty, and before what comes first

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from harness.regex_constraint.automata import DEAD, PatternAutomaton
-from harness.regex_constraint.dialects import DIALECTS, read
+from harness.regex_constraint.dialects import read
 from harness.regex_constraint.opinions import NotJudged, say
 from harness.schemas.patterns import TOO_LARGE
 
@@ -63,7 +63,7 @@ def test_it_takes_what_both_opinions_take(pattern):
 )
 def test_dialects_differ(pattern, text, matching):
     found = []
-    for dialect in DIALECTS:
+    for dialect in ("ecma", "rust", "python"):
         try:
             meaning = read(pattern, dialect)
             matches = PatternAutomaton(meaning.narrow).matches(text)
