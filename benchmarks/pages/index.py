@@ -7,6 +7,7 @@ Answers come from the table `counts.csv` of `newest`, else of `values`, and from
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,11 +65,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Source:
-    """A page with answers of the default engines, and what its schemas are."""
+    """A page with answers of the default engines, and what its schemas are.
+
+    `slow` says how long compilation may take where an engine does not answer.
+    """
 
     name: str
     schemas: str
     answers: Sequence[Answer]
+    slow: str = "too long"
 
     @property
     def link(self) -> str:
@@ -89,8 +94,16 @@ def counted(root: Path) -> Source | None:
         ]
         if rows:
             asked = max(int(row["schemas"]) for row in rows)
-            return Source(name, f"{asked:,} schemas of MaskBench", [*map(_answer, rows)])
+            schemas = f"{asked:,} schemas of MaskBench"
+            return Source(name, schemas, [*map(_answer, rows)], _slow(root / name))
     return None
+
+
+def _slow(page: Path) -> str:
+    """How long compilation may take, as the manifest of a page has it."""
+    manifest = json.loads((page / "manifest.json").read_text("utf-8"))
+    limits = manifest.get("specification", manifest)["identity"]["limits"]
+    return f"over {limits['compile']:g} s of processor time"
 
 
 def _answer(row: Mapping[str, str]) -> Answer:
@@ -132,24 +145,24 @@ def _is_default(engine: str) -> bool:
     return engine.split(" ", maxsplit=1)[0] in DEFAULT
 
 
-def _lines(sources: Sequence[Source], told: Callable[[Answer], str]) -> str:
+def _lines(sources: Sequence[Source], told: Callable[[Answer, str], str]) -> str:
     """A line for each engine: what it does with the schemas of each source."""
     by_engine: dict[str, list[str]] = {}
     for source in sources:
         for one in source.answers:
-            by_engine.setdefault(one.engine, []).append(f"{told(one)} ({source.link})")
+            by_engine.setdefault(one.engine, []).append(f"{told(one, source.slow)} ({source.link})")
     return "\n".join(f"- **{name}**: {'; '.join(parts)}" for name, parts in by_engine.items())
 
 
-def _leaks(one: Answer) -> str:
+def _leaks(one: Answer, _slow: str) -> str:
     taken = one.of - one.refused - one.failed
     many = f"{one.leaks:,}" if one.leaks else "none"
     return f"in {many} of {taken:,} that it compiles"
 
 
-def _cannot(one: Answer) -> str:
+def _cannot(one: Answer, slow: str) -> str:
     parts = [f"refuses {one.refused:,}"] * bool(one.refused)
-    parts += [f"takes too long to compile {one.failed:,} or fails on them"] * bool(one.failed)
+    parts += [f"takes {slow} to compile {one.failed:,} or fails on them"] * bool(one.failed)
     parts += [f"loses a value in {one.loses:,}"] * bool(one.loses)
     parts += [f"traps in {one.traps:,}"] * bool(one.traps)
     return f"{listed(parts)} of {one.of:,}" if parts else f"writes all that was tried of {one.of:,}"

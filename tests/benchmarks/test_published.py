@@ -245,6 +245,8 @@ def test_the_index_takes_its_answers_from_the_newest_engines(results):
     ]
     (results / "newest").mkdir()
     (results / "newest" / "README.md").write_text("# The newest engines\n")
+    manifest = {"specification": {"identity": {"limits": {"compile": 5}}}}
+    (results / "newest" / "manifest.json").write_text(json.dumps(manifest))
     with (results / "newest" / "counts.csv").open("w") as file:
         writer = csv.DictWriter(file, COUNTS)
         writer.writeheader()
@@ -255,6 +257,7 @@ def test_the_index_takes_its_answers_from_the_newest_engines(results):
     (own,) = (line for line in text.splitlines() if line.startswith("- **Extraction"))
     assert own.index("llguidance") < own.index("xgrammar") < own.index("outlines")
     assert "outlines 1 is wrong in 1 and does not compile 250" in own
+    assert "takes over 5 s of processor time to compile 50 or fails on them" in text
 
 
 def test_the_page_on_all_results_is_that_of_their_tables():
