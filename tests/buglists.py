@@ -15,7 +15,7 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
     """A bug of an engine; `others` are attributes of it or of its error."""
     of_error = {key: others.pop(key) for key in ("kind", "schema", "text") if key in others}
     case = ErrorCase(engine, "false_rejection", '{"type":"integer","minimum":0}', b"-0")
-    severity, cases = others.pop("severity", "plain"), others.get("cases", 3)
+    severity, cases = others.pop("severity", "plain"), others.pop("cases", 3)
     values: dict[str, Any] = {
         "id": f"{number:08x}",
         "engine": engine,
@@ -29,11 +29,10 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         "departure": "",
         "effect": "lost_value",
         "data": "maskbench",
-        "cases": cases,
+        "met": dict.fromkeys(range(cases), severity),
         "judged": 10,
         "share": Interval(cases / 10, 0.1, 0.6, "resampled"),
         "verdicts": 10 * cases,
-        "severities": {severity: cases},
         "sampled": 3,
         "verdict": "0",
         "case": "",
@@ -45,6 +44,11 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         **others,
     }
     return Bug(**values)
+
+
+def apart(engine: str, number: int, **others: Any) -> Bug:
+    """A bug on a topic of its own."""
+    return bug(engine, number, schema=f'{{"keyword{number}":0}}', **others)
 
 
 def bug_list(*bugs: Bug, pending: int = 0, **unexplained: int) -> BugList:

@@ -5,12 +5,14 @@ The three runs take about 40 minutes on two cores, their searches for bugs as lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from benchmarks.pages.layout import (
     GROUPS,
     SPECIFICATION,
+    TOPICS,
     WORDS,
     Published,
     Runs,
@@ -41,10 +43,10 @@ _COLUMNS: Final = (
 )
 
 
-def _shown(runs: Runs) -> dict[str, set[str]]:
-    """The ids of the bugs that the other cases show, by the run."""
+def _shown(runs: Runs) -> dict[str, Sequence[Bug]]:
+    """The bugs that the other cases show, by the run."""
     known = {key: bugs_of(runs[key]) for key in _OTHERS if key in runs}
-    return {key: {bug.id for bug in some.bugs} for key, some in known.items() if some}
+    return {key: some.bugs for key, some in known.items() if some}
 
 
 def _bugs(runs: Runs) -> list[Bug]:
@@ -54,7 +56,7 @@ def _bugs(runs: Runs) -> list[Bug]:
 
 
 def _rows(runs: Runs) -> Iterator[Row]:
-    others = _shown(runs)
+    others = {key: {bug.id for bug in bugs} for key, bugs in _shown(runs).items()}
     for bug in _bugs(runs):
         row = {name: one for name, one in bug.row().items() if name in _COLUMNS}
         shown = [_OTHERS[key] for key, ids in others.items() if bug.id in ids]
@@ -62,16 +64,19 @@ def _rows(runs: Runs) -> Iterator[Row]:
 
 
 def _page(runs: Runs) -> str:
-    found, known = _bugs(runs), set[str]().union(*_shown(runs).values())
-    alone = [bug for bug in found if bug.id not in known]
+    found, known = _bugs(runs), [*chain.from_iterable(_shown(runs).values())]
+    ids, on = {bug.id for bug in known}, {(bug.engine, bug.topic) for bug in known}
+    alone = [bug for bug in found if bug.id not in ids]
+    new = sum((bug.engine, bug.topic) not in on for bug in alone)
     made = len(runs[_MADE].cases) if _MADE in runs else 0
     several = " or ".join(words for key, words in _OTHERS.items() if key in runs)
     lead = (
         f"{made:,} schemas that were made by a seed, each with a value that it takes and values"
         " that break one keyword: keywords as often as MaskBench has them, beside each other as it"
         f" seldom has them. They show {plural(len(found), 'bug')} that cost a value; of these"
-        f" {len(alone):,} are shown by none of {several}; embedded cases have been made of these"
-        f" since. {WORDS} Here *real*"
+        f" {len(alone):,} are shown by none of {several}, and {new:,} are on topics on which those"
+        " show no bug at all; embedded cases have been made of these since."
+        f" {TOPICS} {WORDS} Here *real*"
         " are those that a schema was made for: a bug says what an engine does, and not how often"
         " users meet it. Values alone, no walks over tokens. Written by"
         " `make results ONLY=generated`; all are in [found.csv](found.csv),"

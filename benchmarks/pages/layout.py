@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.analysis.rates import EVERYDAY, Rates
 from harness.analysis.stored import stored_run
-from harness.bugs.listing import Bug, BugList, known_bugs
+from harness.bugs.listing import Bug, BugList, known_bugs, met_by_any, severities_of, topics
 from harness.classification.departures import load_catalogue
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, with_version
@@ -51,6 +51,11 @@ WORDS: Final = (
     " does. How white space and characters are spelled"
     " is not counted. Every count is a lower bound; replayable texts prove each."
 )
+TOPICS: Final = (
+    "Bugs of an engine that cost the same and vanish without the same keywords are on one topic:"
+    " they may have one cause."
+)
+"""What lists of bugs mean."""
 
 Runs = Mapping[str, Run]
 """The runs of a page that are there, finished or not, by the names of `Published.runs`."""
@@ -181,28 +186,46 @@ def bugs_of(run: Run) -> BugList | None:
 
 
 def bugs_by_engine(bugs: Sequence[Bug], names: Iterable[str], most: int) -> Iterator[str]:
-    """A heading for each engine with its bugs, and a line for each of at most so many."""
+    """A heading for each engine with its bugs, and a line for each of at most so many topics."""
     for name in names:
-        if not (mine := [one for one in bugs if one.engine == name]):
+        if not (mine := topics(one for one in bugs if one.engine == name)):
             continue
-        yield f"### {name}: {plural(len(mine), 'bug')}"
-        yield "\n".join(map(bug_line, mine[:most]))
-        if len(mine) > most:
-            yield f"And {len(mine) - most:,} more."
+        count = sum(map(len, mine))
+        yield f"### {name}: {plural(count, 'bug')} on {plural(len(mine), 'topic')}"
+        yield "\n".join(map(topic_line, mine[:most]))
+        if more := sum(map(len, mine[most:])):
+            yield f"And {more:,} more on {plural(len(mine) - most, 'topic')}."
 
 
 _LONGEST: Final = 160
 
 
+def topic_line(bugs: Sequence[Bug]) -> str:
+    """The worst bug of a topic, and with it the others: in how many schemas there is any."""
+    first, *others = bugs
+    if not others:
+        return bug_line(first)
+    named, ids = plural(len(others), "other bug"), listed([f"`{one.id}`" for one in others])
+    met = met_by_any(bugs)
+    return (
+        f"{bug_line(first)} With {named} under the same keywords ({ids}) in {len(met):,} of"
+        f" {first.judged:,}{_kinds(met)}."
+    )
+
+
 def bug_line(one: Bug) -> str:
     """A bug to be read: what it costs, in how many schemas, what is wrong, its smallest case."""
     text, schema = (one_line(part, _LONGEST) for part in (one.row()["text"], one.error.schema))
-    kinds = [f"{one.severities.get('real', 0):,} real"]
-    if rare := one.severities.get("rare", 0):
-        kinds.append(f"{rare:,} by unusual values alone")
-    real = f" ({', '.join(kinds)})"
     known = f" Upstream: [{one.upstream.status}]({one.upstream.thread})." if one.upstream else ""
     return (
-        f"- `{one.id}` {one.effect.replace('_', ' ')} in {one.cases:,} of {one.judged:,}{real}:"
-        f" {markdown(one.title)}. Smallest case: {code(text)} under {code(schema)}.{known}"
+        f"- `{one.id}` {one.effect.replace('_', ' ')} in {one.cases:,} of {one.judged:,}"
+        f"{_kinds(one.met)}: {markdown(one.title)}. Smallest case: {code(text)} under"
+        f" {code(schema)}.{known}"
     )
+
+
+def _kinds(met: Mapping[int, str]) -> str:
+    """In how many of these schemas a real value shows it, in how many unusual ones alone do."""
+    counts = severities_of(met)
+    rare = f", {counts['rare']:,} by unusual values alone" * bool(counts["rare"])
+    return f" ({counts['real']:,} real{rare})"

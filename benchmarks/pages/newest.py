@@ -16,6 +16,7 @@ from benchmarks.pages.layout import (
     SERVERS,
     SHIPPED,
     SPECIFICATION,
+    TOPICS,
     WORDS,
     Published,
     Runs,
@@ -73,7 +74,7 @@ def _bugs(runs: Runs) -> Iterator[str]:
     yield (
         f"Each is shrunk to the smallest schema and text that show it; together they explain"
         f" {known.percent_explained} of {known.verdicts:,} verdicts of the engines closest to the"
-        " specification. All are in [bugs.json](bugs.json)."
+        f" specification. {TOPICS} All are in [bugs.json](bugs.json)."
     )
     yield from bugs_by_engine(known.bugs, runs["specification"].engine_names, _SHOWN)
 

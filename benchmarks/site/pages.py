@@ -285,12 +285,17 @@ def _bugs_of(name: str, published: Published) -> Iterator[str]:
 
 
 def _list(bugs: Iterable[PublishedBug], place: str = "../bugs/") -> str:
-    rows = [
-        f"| [{one.id}]({place}{one.id}.md) | {one.title} | {one.effect.replace('_', ' ')}"
-        f" | {one.state or 'still there'} |"
-        for one in bugs
-    ]
-    return "\n".join(["| bug | what | costs | |", "| --- | --- | --- | --- |", *rows])
+    """A row for each topic: its first bug, and the others."""
+    topics: dict[tuple[str, ...], list[PublishedBug]] = defaultdict(list)
+    for one in bugs:
+        topics[one.topic].append(one)
+    rows = []
+    for first, *others in topics.values():
+        link, *more = (f"[{one.id}]({place}{one.id}.md)" for one in (first, *others))
+        cells = (link, first.title, first.effect.replace("_", " "), first.state or "still there")
+        rows.append(f"| {' | '.join((*cells, ', '.join(more)))} |")
+    head = "| bug | what | costs | | under the same keywords |", "| --- | --- | --- | --- | --- |"
+    return "\n".join([*head, *rows])
 
 
 def _bugs(groups: Iterable[Sequence[PublishedBug]]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.identity import bug_id
+from harness.bugs.identity import bug_id, concerned
 from harness.bugs.listing import Bug, load_reports
 from harness.bugs.scripts import no_script, script
 from harness.engines.specs import parse_spec
@@ -54,6 +54,12 @@ class PublishedBug:
         return self.engine.partition("[")[0].partition("@")[0]
 
     @property
+    def topic(self) -> tuple[str, ...]:
+        """As `Bug.topic`."""
+        case = ErrorCase(self.key, self.kind, self.schema, b"")
+        return self.effect, *(concerned(case) or (self.id,))
+
+    @property
     def thread(self) -> str:
         """Where it is reported upstream; empty where no report is known."""
         known = load_reports().get(self.id)
@@ -85,7 +91,7 @@ class PublishedBug:
     def _script(self, case: ErrorCase, at: int) -> str:
         options = parse_spec(self.key).options
         known: dict[str, Any] = {"verdict": "", "case": "", "attributed": "", "data": ""}
-        known |= {"cases": 0, "judged": 0, "share": None, "verdicts": 0, "severities": {}}
+        known |= {"met": {}, "judged": 0, "share": None, "verdicts": 0}
         bug = Bug(
             **known,
             error=case,
@@ -191,8 +197,10 @@ def _json(path: Path) -> Any:
 
 
 def _listed(root: Path) -> Iterator[PublishedBug]:
-    """The bugs that a result lists as `maskcourt bugs --json` does."""
-    for path in sorted(root.glob("*/bugs.json")):
+    """The bugs that results list as `maskcourt bugs --json` does, those of `newest` first."""
+    for path in sorted(
+        root.glob("*/bugs.json"), key=lambda path: (path.parent.name != "newest", path)
+    ):
         for one in _json(path):
             if "title" in one and one.get("class") == "bug":
                 yield PublishedBug(

@@ -1,7 +1,6 @@
 """Verdicts broken down: by keyword, category, departure and so on.
 
-One row of a breakdown is one value of the grouping column, for one engine, kind of error, class and
-kind of evidence. Contested verdicts count for nobody and are left out.
+Contested verdicts count for nobody and are left out.
 """
 
 from __future__ import annotations
@@ -10,30 +9,11 @@ from typing import Any, Final
 
 from harness.analysis.stored import StoredRun, statement
 from harness.runs.tables import TEXT_TABLES
-from harness.verdict_kinds import ERRORS, FALSE_ACCEPTANCE
+from harness.verdict_kinds import ERRORS
 
 _UNITS: Final = (
     "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases"
 )
-
-
-def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
-    """The errors of a run by one of their columns, those of most tokens first.
-
-    A row counts verdicts, one for each token or text. Of false acceptances ``located`` are those
-    at the token of which the error lies, ``by_format`` those that rest on ``format`` alone.
-    """
-    rows = stored.rows(
-        f"""SELECT {by}::VARCHAR AS "{by}", e.name AS engine, kind, class,
-            evidence, {_UNITS}, count_if(located) AS located, count_if(by_format) AS by_format
-        FROM verdicts JOIN raw_engines e USING (engine) WHERE kind IN $1
-        GROUP BY ALL ORDER BY tokens DESC, 1, e.name, kind, class, evidence""",
-        list(ERRORS),
-    )
-    for row in rows:
-        if row["kind"] != FALSE_ACCEPTANCE.name:
-            del row["located"], row["by_format"]
-    return rows
 
 
 def tallies(stored: StoredRun) -> list[dict[str, Any]]:

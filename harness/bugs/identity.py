@@ -168,6 +168,11 @@ def keywords(case: ErrorCase) -> list[str]:
     ]
 
 
+def concerned(case: ErrorCase) -> list[str]:
+    """The same keywords, a format or a type with its value; none for a pattern."""
+    return [f"{name}{_value(case, name)}" for name in keywords(case)]
+
+
 def title(case: ErrorCase, keyword: str, at: int) -> str:
     """What the engine does, in one printable line: the same for all that is one bug."""
     return printable(_title(case, keyword, at), "")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache, partial
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from harness.analysis.statistics import Interval, is_sample, shares
 from harness.analysis.stored import IN_FULL, WORST_FIRST, Classify
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING, Explanation, explain, read_verdicts
-from harness.bugs.identity import bug_id, keywords, title
+from harness.bugs.identity import bug_id, concerned, keywords, title
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.classification.departures import Catalogue, classify
 from harness.directories import read_toml
@@ -32,6 +33,7 @@ _AS_THEY_ARE: Final = (
 )
 _ORDER: Final = ((*LEAKS, *LOSSES), TRAPS, (FORMAT_ONLY, NOT_JSON, ""))
 """Effects in the order in which bugs are listed; all others come last."""
+_SEVERITIES: Final = (*WORST_FIRST, "")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Report:
     @property
     def status(self) -> str:
         """The state, and since when it is mended."""
-        return f"{self.state} in {self.fixed_in}" if self.fixed_in else self.state
+        return f"{self.state} ({self.fixed_in})" if self.fixed_in else self.state
 
 
 @cache
@@ -66,8 +68,8 @@ def load_reports() -> Mapping[str, Report]:
 class Bug(ShrunkVerdict):
     """One bug of a run: the verdict with its smallest case, and how often it was met.
 
-    It occurs in so many `cases` of the schemas on which the engine was `judged`, by what shows it
-    there at worst in `severities`, and explains so many `verdicts`; `sampled` of these were shrunk
+    It was `met` in some of the schemas on which the engine was `judged`, given by number, each with
+    what shows it there at worst, and explains so many `verdicts`; `sampled` of these were shrunk
     and came to it.
     `versions` are those of the engine in the run, the oldest first, each with whether it was met
     there. `shared` is what all other engines of the run make, too.
@@ -80,15 +82,28 @@ class Bug(ShrunkVerdict):
     options: Mapping[str, Any]
     title: str
     data: str
-    cases: int
+    met: Mapping[int, str]
     judged: int
     share: Interval
     verdicts: int
-    severities: Mapping[str, int]
     sampled: int
     upstream: Report | None
     versions: Mapping[str, bool]
     shared: bool
+
+    @property
+    def cases(self) -> int:
+        return len(self.met)
+
+    @property
+    def severities(self) -> dict[str, int]:
+        """In how many schemas each severity is the worst that shows it."""
+        return severities_of(self.met)
+
+    @property
+    def topic(self) -> tuple[str, ...]:
+        """What it costs, and the keywords without which it vanishes; a pattern has none."""
+        return self.effect, *(concerned(self.error) or (self.id,))
 
     @property
     def severity(self) -> str:
@@ -138,7 +153,29 @@ class Bug(ShrunkVerdict):
         row |= {"class": self.class_, self.error.about: self.error.parsed, "upstream": upstream}
         row |= {"text": escaped(self.error.text), "token": escaped(self.error.token)}
         row |= {"keywords": keywords(self.error), "share": self.share.row()}
-        return row | {"severities": dict(self.severities), "versions": dict(self.versions)}
+        return row | {"severities": self.severities, "versions": dict(self.versions)}
+
+
+def severities_of(met: Mapping[int, str]) -> dict[str, int]:
+    """In how many schemas each severity is the worst, worst first."""
+    counts = Counter(met.values())
+    return {name: counts[name] for name in WORST_FIRST}
+
+
+def met_by_any(bugs: Iterable[Bug]) -> dict[int, str]:
+    """The schemas with any of some bugs, as `Bug.met` has them."""
+    worst: dict[int, str] = {}
+    for case, name in chain.from_iterable(one.met.items() for one in bugs):
+        worst[case] = min(name, worst.get(case, name), key=_SEVERITIES.index)
+    return worst
+
+
+def topics(bugs: Iterable[Bug]) -> list[list[Bug]]:
+    """The bugs of an engine by topic, which may be one cause, in the order of the first of each."""
+    found: dict[tuple[str, ...], list[Bug]] = {}
+    for bug in bugs:
+        found.setdefault(bug.topic, []).append(bug)
+    return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -182,7 +219,7 @@ class BugList:
 def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:
     """The bug of one verdict that was shrunk by itself."""
     assert sample.error is not None
-    alone = {"cases": 1, "verdicts": 1, "severities": {}, "sampled": 1}
+    alone = {"met": {0: ""}, "verdicts": 1, "sampled": 1}
     return _bug(run, judged_schemas(run), sample, [sample.error.engine], alone)
 
 
@@ -220,13 +257,12 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
     for number, which in met:
         mine = (codes == number) & (engine == which)
         key = explanation.ids[number], specs[which]
-        worst = severity[mine][np.lexsort((severity[mine], cases[mine]))]
-        first = np.unique(np.sort(cases[mine]), return_index=True)[1]
-        counted = np.bincount(worst[first], minlength=len(WORST_FIRST))[: len(WORST_FIRST)].tolist()
+        rows_by_case = np.lexsort((severity[mine], cases[mine]))
+        there, first = np.unique(cases[mine][rows_by_case], return_index=True)
+        worst = [_SEVERITIES[at] for at in severity[mine][rows_by_case][first].tolist()]
         incidence = {
-            "cases": len(first),
+            "met": dict(zip(there.tolist(), worst, strict=True)),
             "verdicts": int(mine.sum()),
-            "severities": dict(zip(WORST_FIRST, counted, strict=True)),
             "sampled": sampled[key],
         }
         met_in = [specs[other] for bug, other in met if bug == number]
@@ -262,7 +298,8 @@ def _bug(
     error, engines = sample.error, run.manifest["identity"]["engines"]
     assert error is not None
     schemas = judged[error.engine]
-    hits = (np.arange(max(schemas, incidence["cases"])) < incidence["cases"])[:, None]
+    many = len(incidence["met"])
+    hits = (np.arange(max(schemas, many)) < many)[:, None]
     name = read_spec(error.engine).name
     versions = {
         read_spec(spec).labelled(described["version"]): spec in met_in

@@ -17,12 +17,7 @@ from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution, ViolationWitness
 from harness.comparison.resolvers import Resolver
 from harness.comparison.verdict_record import VerdictNotes
-from harness.comparison.walk import (
-    Position,
-    choose,
-    choose_for_most,
-    path_tokens,
-)
+from harness.comparison.walk import Position, choose, choose_for_most, path_tokens
 from harness.completion.continuations import Continuations
 from harness.engines.panel import Panel
 from harness.engines.requests import AskAgain

@@ -11,12 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.disputes import Dispute, Tokens
-from harness.comparison.effects import (
-    CaseEffects,
-    EffectColumns,
-    Rejected,
-    effect_of_acceptance,
-)
+from harness.comparison.effects import CaseEffects, EffectColumns, Rejected, effect_of_acceptance
 from harness.comparison.findings import CODES, Findings, Verdicts
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.walk import Position

@@ -11,12 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from harness.completion.container_suffixes import (
-    ClosingPlan,
-    ContainerSuffixes,
-    Reuse,
-    memoised,
-)
+from harness.completion.container_suffixes import ClosingPlan, ContainerSuffixes, Reuse, memoised
 from harness.jsontext.lexer import Mode, is_high_surrogate, utf8_length, utf8_range
 from harness.jsontext.partial import (
     Cursor,

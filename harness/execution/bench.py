@@ -21,13 +21,7 @@ from harness.directories import data_path
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.execution.dispatch import Begin, Dispatch, LaneProcesses
-from harness.execution.lanes import (
-    Engines,
-    Job,
-    Lane,
-    LaneSettings,
-    default_lanes,
-)
+from harness.execution.lanes import Engines, Job, Lane, LaneSettings, default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
 from harness.execution.rewritten_cases import with_rewritings

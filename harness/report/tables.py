@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import verdict_kinds as kinds
-from harness.analysis.breakdown import case_statuses, grouped
+from harness.analysis.breakdown import case_statuses, crossed
 from harness.analysis.equal_schemas import COUNTS
 from harness.analysis.matrix import COLUMNS, example_text
 from harness.analysis.rates import PAIR
 from harness.analysis.statistics import NO_SAMPLE
-from harness.analysis.stored import WORST_FIRST, Classify, StoredRun, by_catalogue, stored_run
+from harness.analysis.stored import WORST_FIRST, Classify, by_catalogue, stored_run
 from harness.analysis.tally import summary
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
@@ -37,6 +37,7 @@ NAMES: Final = (
 """The tables, in the order in which they are listed."""
 
 _BY: Final = ("effect", "keyword", "place", "departure", "family")
+_COUNTED: Final = ("engine", "kind", "class", "tokens", "instances", "samples", "cases")
 _CASE: Final = ("schema", "text", "token")
 BUG_COLUMNS: Final = (
     *("engine", "version", "id", "kind", "effect", "title", "cases", "real", "plain", "rare"),
@@ -86,7 +87,9 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     """Everything that figures and exports of a run, finished or not, are made from."""
     stored, found = stored_run(run, rule), summary(run, rule)
     made = {name: make(found) for name, make in _OF_SUMMARY.items()}
-    made |= {f"by_{by}": _by(stored, by) for by in _BY}
+    for by in _BY:
+        title = f"Proven errors by {by}"
+        made[f"by_{by}"] = Table.of(title, (by, *_COUNTED), crossed(stored, by))
     names = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
     title = "Cases by family and what became of them"
     made["cases"] = Table.of(title, names, case_statuses(stored))
@@ -263,13 +266,6 @@ _OF_SUMMARY: Final[Mapping[str, Callable[[Summary], Table]]] = {
     "equal_schemas": equal_schemas,
     "timings": timings,
 }
-
-
-def _by(stored: StoredRun, by: str) -> Table:
-    apart = ("located", "by_format")
-    columns = (by, "engine", "kind", "class", "evidence", "tokens", "cases", *apart)
-    filled = [{**dict.fromkeys(apart), **row} for row in grouped(stored, by)]
-    return Table.of(f"Proven errors by {by}", columns, filled)
 
 
 def bug_rows(bugs: BugList | None) -> list[Row]:

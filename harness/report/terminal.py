@@ -8,9 +8,8 @@ from typing import Final
 
 from rich.console import Console
 
-from harness.analysis.stored import WORST_FIRST
 from harness.analysis.tally import is_tested
-from harness.bugs.listing import BugList
+from harness.bugs.listing import BugList, met_by_any, severities_of, topics
 from harness.printable import plural, printable
 from harness.render.table import Column, Table
 from harness.render.terminal import cut, print_lines, print_table
@@ -23,7 +22,8 @@ from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 LEGEND: Final = (
     "Bugs: in how many schemas; in how many of these a real value of the data set shows it, a plain"
-    " one that was made, rare ones alone; id; what is wrong."
+    " one that was made, rare ones alone; id, + others that cost the same under the same keywords;"
+    " what is wrong."
 )
 
 _TOP: Final = 6
@@ -84,13 +84,14 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
 
     Of an engine without any it is said where verdicts are not shrunk yet: they may be its own.
     """
-    mine = bugs.of(engine)
-    lines = [
-        cut(f"  {one.cases:>4,} {shown:<8} {one.id} {printable(one.title, '')}")
-        for one in mine[:most]
-        for shown in ["/".join(str(one.severities.get(name, 0)) for name in WORST_FIRST)]
-    ]
-    if more := len(mine) - len(lines):
+    mine, lines = topics(bugs.of(engine)), []
+    for first, *others in mine[:most]:
+        met = met_by_any([first, *others])
+        shown = "/".join(map(str, severities_of(met).values()))
+        alike = f" +{len(others)}" * bool(others)
+        text = f"  {len(met):>4,} {shown:<8} {first.id}{alike} {printable(first.title, '')}"
+        lines.append(cut(text))
+    if more := sum(map(len, mine[most:])):
         lines.append(f"  and {more:,} more")
     return lines or ["  none yet"] * bool(bugs.pending)
 

@@ -10,7 +10,7 @@ from benchmarks.pages import generated, versions
 from benchmarks.pages.engines import alone
 from benchmarks.pages.equal import REWRITINGS, equal_sentence
 from benchmarks.pages.index import index_page
-from benchmarks.pages.layout import COUNTS, SPECIFICATION, bug_line, sentence
+from benchmarks.pages.layout import COUNTS, SPECIFICATION, bug_line, bugs_by_engine, sentence
 from benchmarks.pages.study import charges, rates
 from benchmarks.published import PAGES, as_drawn, found, page_of, request_of, write
 from harness.engines.specs import parse_specs
@@ -18,7 +18,7 @@ from harness.report.frames import load_run
 from harness.schemas import rewritings
 from tests import books
 from tests.books import A, B, Book
-from tests.buglists import REPORTED, bug
+from tests.buglists import REPORTED, apart, bug
 from tests.command import ROOT
 
 ASKED = 11_305
@@ -51,7 +51,7 @@ def test_an_engine_without_a_difference_is_told_to_have_none():
 
 def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypatch):
     """Of the two that cost a value the embedded cases show one."""
-    made = [bug("lax", 1), bug("lax", 2), bug("lax", 3, effect="trap")]
+    made = [bug("lax", 1), bug("lax", 2), apart("lax", 3, effect="trap")]
     listed = {"generated": made, "embedded": [bug("lax", 2)], "maskbench": []}
     monkeypatch.setattr(generated, "bugs_of", lambda run: SimpleNamespace(bugs=listed[run.name]))
     monkeypatch.setattr(generated, "sentences", lambda _: "")
@@ -62,6 +62,7 @@ def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypa
     assert [*shown.values()] == ["these alone"] * 2
     text = generated.PAGE.page(runs)
     assert "show 3 bugs that cost a value; of these 2 are shown by none of the embedded" in text
+    assert "and 1 are on topics on which those show no bug at all;" in text
     assert "`00000001`" in text
     assert "`00000002`" not in text
 
@@ -123,6 +124,17 @@ def test_a_bug_is_told_with_what_it_costs_and_its_smallest_case():
         ' `minimum`. Smallest case: `-0` under `{"type":"integer","minimum":0}`.'
         " Upstream: [open](https://example.org/threads/7)."
     )
+
+
+def test_bugs_on_one_topic_are_told_with_the_worst():
+    worst = bug("lax", 7, severity="real", cases=4)
+    lines = [*bugs_by_engine([worst, bug("lax", 8, cases=5), apart("lax", 9)], ["lax"], 1)]
+    assert lines[0] == "### lax: 3 bugs on 2 topics"
+    assert lines[1] == (
+        f"{bug_line(worst)} With 1 other bug under the same keywords (`00000008`) in 5 of 10"
+        " (4 real)."
+    )
+    assert lines[2] == "And 1 more on 1 topic."
 
 
 @pytest.fixture

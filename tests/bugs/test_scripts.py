@@ -102,7 +102,7 @@ def test_a_terminal_is_given_no_orders(hostile):
     printed: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("click.echo", lambda text, **_: printed.append(text))
-        print_bug(replace(hostile, severities={"plain": 1}, departure="\x1b[2J"))
+        print_bug(replace(hostile, met={0: "plain"}, departure="\x1b[2J"))
     assert "".join(printed).replace("\n", "").isprintable()
 
 

@@ -9,7 +9,7 @@ from harness.analysis.tally import summary
 from harness.report.digest import print_digest
 from tests import books
 from tests.books import A, B, Book, all_bugs, classes
-from tests.buglists import bug, bug_list
+from tests.buglists import apart, bug, bug_list
 from tests.report.test_terminal import ENGINES, LOSS, book
 
 pytestmark = pytest.mark.thorough
@@ -130,7 +130,7 @@ def test_names_the_commands_that_go_further_and_an_error_to_replay(digest, tmp_p
 class TestBugs:
     def test_stand_beneath_their_engine_in_their_order(self, digest):
         rare = bug("a", 1, severity="rare", cases=9, title="U+007F in a string is refused")
-        real = bug("a", 2, severity="real", cases=2, kind="false_acceptance")
+        real = apart("a", 2, severity="real", cases=2, kind="false_acceptance")
         lines = digest(*many(), bugs=bug_list(rare, real, bug("b", 3)))
         starts = [lines.index(f"{name} 1.2.3") for name in "ab"]
         of_a = [line.split()[:3] for line in lines[starts[0] : starts[1]] if "0000" in line]
@@ -138,8 +138,16 @@ class TestBugs:
         assert "00000003" in "".join(lines[starts[1] :])
         assert max(starts) > next(n for n, line in enumerate(lines) if " of 7, " in line)
 
+    def test_those_of_one_topic_are_one_line_with_all_its_schemas(self, digest):
+        severities = {1: "plain", 2: "rare", 4: "real"}
+        some = [bug("a", number, cases=number, severity=one) for number, one in severities.items()]
+        lines = digest(*many(), bugs=bug_list(*some, apart("a", 9, cases=1, severity="rare")))
+        of_a = [line.split()[:4] for line in lines if "0000" in line]
+        assert of_a[0] == ["4", "4/0/0", "00000004", "+2"]
+        assert [line[2] for line in of_a] == ["00000004", "00000009"]
+
     def test_more_than_there_is_room_for_are_counted(self, digest):
-        lines = digest(*many(), bugs=bug_list(*(bug("a", number) for number in range(12))))
+        lines = digest(*many(), bugs=bug_list(*(apart("a", number) for number in range(12))))
         assert sum(" 0000" in line for line in lines) == 5
         assert "  and 7 more" in lines
 
@@ -167,7 +175,7 @@ class TestBugs:
 def test_fits_on_a_screen(digest, known):
     refused = [refusing(f"refused {n}", f"no {'x' * n} is " * 9) for n in range(8)]
     slow = refusing("slow", "over the limit of 10 s", "timed_out")
-    bugs = [bug(name, number) for name in "abc" for number in range(9)] if known else []
+    bugs = [apart(name, number) for name in "abc" for number in range(9)] if known else []
     lines = digest(*many(book("one"), *refused, slow), bugs=bug_list(*bugs) if known else None)
     assert len(lines) <= 40
     assert all(len(line) <= 80 for line in lines if "run" not in line)

@@ -8,7 +8,7 @@ from rich.console import Console
 from harness.analysis.tally import summary
 from harness.report.terminal import print_summary
 from tests.books import Book, all_bugs, classes
-from tests.buglists import bug, bug_list
+from tests.buglists import apart, bug, bug_list
 
 A, B, C = 1, 2, 4
 ENGINES = {name: {"version": "1.2.3"} for name in ("a", "b", "c")}
@@ -62,7 +62,7 @@ class TestSummary:
         assert "dead end" not in printed
 
     def test_begins_with_losses_and_leaks_and_then_the_bugs(self, stored):
-        known = bug_list(bug("b", 2, cases=2), *(bug("a", 10 + number) for number in range(8)))
+        known = bug_list(bug("b", 2, cases=2), *(apart("a", number) for number in range(10, 18)))
         found = summary(stored(book()), all_bugs)
         lines = shown(lambda *args: print_summary(*args, known), found).splitlines()
         starts = [lines.index(name) for name in ("a", "b")]
