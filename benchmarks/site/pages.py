@@ -26,6 +26,7 @@ _MEANT: Final = {
     "leaks": "lets an invalid value through",
     "traps": "takes a valid value from the start, and then forbids its end",
     "refuses": "does not compile the schema",
+    "too slow": "uses up the time or the memory for compiling, or crashes",
 }
 _ALIKE: Final = {True: "yes", False: "no", None: "unclear"}
 _SHOWN: Final = 90
@@ -102,24 +103,30 @@ def _counted(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join([_line(columns), rule, *(_line(_cells(row)) for row in rows)])
 
 
-def _newest(published: Published) -> list[str]:
-    """What the newest engines do with schemas of MaskBench, where that is published."""
-    if not published.newest:
+_OF_NEWEST: Final = ("engine", "refuses", "too slow", "loses", "traps", "leaks", "judged")
+
+
+def _newest(rows: Sequence[Mapping[str, str]], names: Iterable[str], place: str = "") -> list[str]:
+    """What engines do with schemas of MaskBench, where that is published.
+
+    Those of `names` have a page.
+    """
+    if not rows:
         return []
-    columns = ("engine", "refuses", "loses", "traps", "leaks", "judged")
-    rows = []
-    for one in published.newest:
+    told = []
+    for one in rows:
         name = one["engine"].partition("[")[0]
         shown = f"{markdown(one['engine'])} {one['version']}"
-        link = f"[{shown}](engines/{name}.md)" if name in published.engines else shown
-        counts = {word: one[word] for word in columns[2:]}
-        rows.append({"engine": link, "refuses": one["refused"], **counts})
+        link = f"[{shown}](engines/{name}.md)" if name in names else shown
+        slow = sum(int(one[word]) for word in ("crashed", "timed_out", "out_of_memory"))
+        counts = {word: one[word] for word in _OF_NEWEST[3:]}
+        told.append({"engine": link, "refuses": one["refused"], "too slow": slow, **counts})
     return [
         (
-            f"Of {published.newest[0]['schemas']} schemas of MaskBench"
-            " ([how](results/newest/README.md)), an engine or a server's preset …"
+            f"Of {rows[0]['schemas']} schemas of MaskBench"
+            f" ([how]({place}results/newest/README.md)), an engine or a server's preset …"
         ),
-        _counted(columns, rows),
+        _counted(_OF_NEWEST, told),
     ]
 
 
@@ -140,7 +147,7 @@ def _start(published: Published, out: Path) -> str:
             " Schema. What each gets wrong is proven here by texts that it allows or refuses."
         ),
     ]
-    parts += _newest(published)
+    parts += _newest(published.newest, published.engines)
     if rows:
         parts += [
             (
@@ -184,8 +191,10 @@ def _cells(row: Mapping[str, object]) -> Iterator[object]:
 
 def _engine(name: str, specs: Sequence[str], published: Published) -> str:
     title = f"# {name} {published.version(name)}".rstrip()
-    parts = [title, *_tools(specs, published), *_keywords(name, published)]
-    parts += [*_spellings(specs, published), *_bugs_of(name, published)]
+    mine = [one for one in published.newest if one["engine"].partition("[")[0] == name]
+    parts = [title, *_newest(mine, (), "../"), *_tools(specs, published)]
+    parts += [*_bugs_of(name, published), *_keywords(name, published)]
+    parts += _spellings(specs, published)
     parts += [f'Badge: <a href="../badges/{name}.json">badges/{name}.json</a>']
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
