@@ -198,10 +198,6 @@ def _referenced(schema: Any) -> Any:
         schema = kept
 
 
-def _type_of(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": part["type"]} if "type" in part else {}
-
-
 def assertions(schema: Any) -> list[str]:
     """The keywords of a schema that hold no schemas, each once."""
     parts = [part for _, part in objects(schema)]
@@ -332,7 +328,7 @@ def made_plain(schema: Any) -> Iterator[Any]:
     """The schema with one part said more simply."""
     for path, part in objects(schema):
         if path:
-            for simple in (_type_of(part),) if "type" in part else (True, {}):
+            for simple in ({"type": part["type"]},) if "type" in part else (True, {}):
                 yield replaced(schema, path, simple)
         for keyword, value in part.items():
             if keyword not in MAPS and keyword != "$ref" and not isinstance(value, dict):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from harness.comparison.text_facts import is_plain
 from harness.inputs.cases import Case
 from harness.jsontext import strict_json
 from harness.schemas.rewritings import with_names
-from harness.schemas.values import Values
+from harness.schemas.values import Values, declared_names, parts_of
 from harness.schemas.variants import distinct, in_turn
 from harness.schemas.violations import traits, violations
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
@@ -73,17 +74,32 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
     any are known; `style` holds the arguments of `json.dumps`.
     """
     maker = Values(schema)
+    declared = {name for _, part in parts_of(schema) for name in declared_names(part)}
     values = maker.values()
+    if declared:
+        values = [*distinct([*values, *(_with_alone(declared, value) for value in values)])]
     with judge.apart():
         judged = _judged(judge, values, style)
         found = [(value, one) for value, one in judged if one.ruling.verdict == VALID]
-        valid = _covering(judge, [one for _, one in found], {*maker.names})
+        names, meant = {*maker.names}, partial(maker.is_meant, schema)
+        valid = _covering(
+            judge,
+            [one for _, one in found],
+            lambda text: is_plain(text, names) and meant(json.loads(text)),
+        )
         known = [strict_json.parse(text) for text in given[:_BROKEN]]
         bases = [*(value for value, _ in found), *known][:_BROKEN]
         each = [violations(maker, schema, value) for value in bases]
         broken = _judged(judge, distinct(islice(in_turn(each), _MOST_BROKEN)), style)
         wrong = [one for _, one in (*judged, *broken) if one.ruling.verdict == INVALID]
         return Made(tuple(valid), tuple(_by_keyword(wrong)), len(values))
+
+
+def _with_alone(names: AbstractSet[str], value: Any) -> Any:
+    """A value whose objects have no members but those of these names."""
+    if isinstance(value, dict):
+        return {name: _with_alone(names, one) for name, one in value.items() if name in names}
+    return [_with_alone(names, one) for one in value] if isinstance(value, list) else value
 
 
 def make_as_original(judge: Judge, case: Case, schema: Any, given: Sequence[bytes]) -> Made:
@@ -130,7 +146,7 @@ def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
     """The valid ones of some texts in the order in which they are to be walked."""
     fit = [one for one in ruled if one.ruling.verdict == VALID and len(one.text) <= _FED_ROOM]
     with judge.apart():
-        return Made(tuple(_covering(judge, fit))).references()
+        return Made(tuple(_covering(judge, fit, lambda text: is_plain(text, set())))).references()
 
 
 def _judged(
@@ -156,30 +172,28 @@ def _written(value: Any, style: Mapping[str, Any]) -> list[bytes]:
 
 
 def _covering(
-    judge: Judge, ruled: Sequence[Ruled], names: AbstractSet[str] = frozenset()
+    judge: Judge, ruled: Sequence[Ruled], is_everyday: Callable[[bytes], bool]
 ) -> list[Ruled]:
     """Texts in the order of what each adds to those before it; short ones first where that ties.
 
+    Everyday values and others come in turn: what is wrong with the former is told by them alone.
     The first is chosen among those that are short enough to be walked, if there are any. Parts of
-    the schema come before traits of the values, and everyday values, with members of these `names`,
-    before others.
+    the schema come before traits of the values.
     """
     reached = judge.reached([one.text for one in ruled])
     left = {
-        one: (places, traits(json.loads(one.text)))
+        one: (places, traits(json.loads(one.text)), is_everyday(one.text))
         for one, places in zip(ruled, reached, strict=True)
     }
-    rare = {one: not is_plain(one.text, names) for one in ruled}
     seen, had = frozenset[str](), frozenset[str]()
     chosen: list[Ruled] = []
     while left:
-        short = [one for one in left if len(one.text) <= _REFERENCE_ROOM]
-        among = left if chosen or not short else short
-        fresh = {
-            one: (-len(left[one][0] - seen), rare[one], -len(left[one][1] - had)) for one in among
-        }
+        among = [one for one in left if left[one][2] is not bool(len(chosen) % 2)] or [*left]
+        short = [one for one in among if len(one.text) <= _REFERENCE_ROOM]
+        among = among if chosen else short or among
+        fresh = {one: (-len(left[one][0] - seen), -len(left[one][1] - had)) for one in among}
         best = min(among, key=lambda one: (fresh[one], len(one.text), one.text))
-        places, has = left.pop(best)
+        places, has, _ = left.pop(best)
         seen, had = seen | places, had | has
         chosen.append(best)
     return chosen

@@ -297,7 +297,7 @@ class Locating:
         `text` gives the whole text, of the completion of this number at this position; `start` is
         where the token begins, and `end_of_text` whether it ends generation.
         """
-        keyword = _keyword(ruling)
+        keyword = "json" if ruling.reason == "not_json" else ruling.keyword
         if not keyword:
             return False
         if keyword == "json" and not end_of_text:
@@ -319,10 +319,6 @@ class Locating:
         if token not in self._breaking:
             self._breaking[token] = self._before is None or advance(self._before, token) is None
         return self._breaking[token]
-
-
-def _keyword(ruling: Ruling) -> str:
-    return "json" if ruling.reason == "not_json" else ruling.keyword
 
 
 _DEFINITIONS: Final = ("$defs", "definitions")

@@ -37,13 +37,10 @@ def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
     return "\n".join(line for one in comparisons for line in _comparison(one)) + "\n"
 
 
-def _heading(one: Comparison) -> str:
-    return f"{read_spec(one.new.engine).name} {one.old.label} → {one.new.label}"
-
-
 def _comparison(one: Comparison) -> Iterator[str]:
     new, fixed, remaining, unknown = (len(one.having(status)) for status in _HEADINGS)
-    yield f"## {markdown(_heading(one))}\n"
+    engine = read_spec(one.new.engine).name
+    yield f"## {markdown(f'{engine} {one.old.label} → {one.new.label}')}\n"
     yield (
         f"{new} new bugs, {fixed} fixed, {remaining} still there, {unknown} that cannot be told."
     )

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.comparison.generated_instances import Made, make
+from harness.comparison.text_facts import TextFacts
 from harness.schemas.values import Values
 from harness.validators.service import ValidatorService
 from harness.workers.outcomes import Crashed
@@ -60,6 +61,22 @@ class TestMaking:
         assert json.loads(first).keys() == json.loads(second).keys() | {"a", "b"}
         found = texts(of_schema(schema).invalid)
         assert len({one.ruling.keyword for one in of_schema(schema).invalid[:4]}) > 2, found
+
+    def test_what_is_everyday_does_not_stand_beside_what_is_not_alone(self):
+        """A name with quotes is told apart from the member of the items that nobody declared."""
+        item = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+        name = {"type": "string", "minLength": 1}
+        schema = {
+            "type": "object",
+            "properties": {"name": name, "items": {"type": "array", "items": item, "minItems": 1}},
+            "required": ["name", "items"],
+        }
+        facts = TextFacts(json.dumps(schema), schema, None)
+        valid = of_schema(schema).valid
+        sorts = [facts.shown_by(one.text, "false_rejection") for one in valid]
+        assert sorts[:4] == ["plain", "rare"] * 2
+        quoted = {sort for sort, one in zip(sorts, valid, strict=True) if b'\\"' in one.text}
+        assert quoted == {"plain", "rare"}
 
     def test_bounds_that_are_missed_by_one_come_first_of_their_keyword(self):
         found = texts(of_schema({"type": "integer", "minimum": 3, "maximum": 5}).invalid)
