@@ -21,7 +21,7 @@ from harness.inputs.cases import Case
 from harness.jsontext import strict_json
 from harness.schemas.rewritings import with_names
 from harness.schemas.values import Values, declared_names, parts_of
-from harness.schemas.variants import distinct, in_turn
+from harness.schemas.variants import distinct, in_turn, spelled
 from harness.schemas.violations import traits, violations
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
 
@@ -76,19 +76,17 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
     maker = Values(schema)
     declared = {name for _, part in parts_of(schema) for name in declared_names(part)}
     values = maker.values()
-    if declared:
-        values = [*distinct([*values, *(_with_alone(declared, value) for value in values)])]
+    known = {*map(spelled, values)}
+    less = distinct(_with_alone(declared, value) for value in values) if declared else ()
+    values = [*values, *(one for one in less if spelled(one) not in known)]
     with judge.apart():
         judged = _judged(judge, values, style)
         found = [(value, one) for value, one in judged if one.ruling.verdict == VALID]
-        names, meant = {*maker.names}, partial(maker.is_meant, schema)
-        valid = _covering(
-            judge,
-            [one for _, one in found],
-            lambda text: is_plain(text, names) and meant(json.loads(text)),
-        )
-        known = [strict_json.parse(text) for text in given[:_BROKEN]]
-        bases = [*(value for value, _ in found), *known][:_BROKEN]
+        fit, names = [one for _, one in found], {*maker.names}
+        meant = partial(maker.is_meant, schema)
+        valid = _covering(judge, fit, lambda one: is_plain(one, names) and meant(json.loads(one)))
+        own = [strict_json.parse(text) for text in given[:_BROKEN]]
+        bases = [*(value for value, _ in found), *own][:_BROKEN]
         each = [violations(maker, schema, value) for value in bases]
         broken = _judged(judge, distinct(islice(in_turn(each), _MOST_BROKEN)), style)
         wrong = [one for _, one in (*judged, *broken) if one.ruling.verdict == INVALID]
@@ -176,26 +174,30 @@ def _covering(
 ) -> list[Ruled]:
     """Texts in the order of what each adds to those before it; short ones first where that ties.
 
-    Everyday values and others come in turn: what is wrong with the former is told by them alone.
-    The first is chosen among those that are short enough to be walked, if there are any. Parts of
-    the schema come before traits of the values.
+    Parts of the schema come before traits of the values. Of four the last is no everyday value, and
+    what those have counts as new in everyday ones: what is wrong with it is to be told of these.
+    The first is short enough to be walked, if there is any.
     """
     reached = judge.reached([one.text for one in ruled])
     left = {
-        one: (places, traits(json.loads(one.text)), is_everyday(one.text))
+        one: (not is_everyday(one.text), places, traits(json.loads(one.text)))
         for one, places in zip(ruled, reached, strict=True)
     }
-    seen, had = frozenset[str](), frozenset[str]()
+    seen: dict[bool, set[str]] = {False: set(), True: set()}
+    had: dict[bool, set[str]] = {False: set(), True: set()}
+
+    def key(one: Ruled) -> tuple[object, ...]:
+        rare, places, has = left[one]
+        late = not chosen and len(one.text) > _REFERENCE_ROOM, rare is not (len(chosen) % 4 == 3)
+        return late, -len(places - seen[rare]), -len(has - had[rare]), len(one.text), one.text
+
     chosen: list[Ruled] = []
     while left:
-        among = [one for one in left if left[one][2] is not bool(len(chosen) % 2)] or [*left]
-        short = [one for one in among if len(one.text) <= _REFERENCE_ROOM]
-        among = among if chosen else short or among
-        fresh = {one: (-len(left[one][0] - seen), -len(left[one][1] - had)) for one in among}
-        best = min(among, key=lambda one: (fresh[one], len(one.text), one.text))
-        places, has, _ = left.pop(best)
-        seen, had = seen | places, had | has
-        chosen.append(best)
+        chosen.append(min(left, key=key))
+        rare, places, has = left.pop(chosen[-1])
+        for one in {rare, True}:
+            seen[one] |= places
+            had[one] |= has
     return chosen
 
 

@@ -74,9 +74,9 @@ class TestMaking:
         facts = TextFacts(json.dumps(schema), schema, None)
         valid = of_schema(schema).valid
         sorts = [facts.shown_by(one.text, "false_rejection") for one in valid]
-        assert sorts[:4] == ["plain", "rare"] * 2
-        quoted = {sort for sort, one in zip(sorts, valid, strict=True) if b'\\"' in one.text}
-        assert quoted == {"plain", "rare"}
+        assert sorts[:8] == ["plain", "plain", "plain", "rare"] * 2
+        quoted = [sort for sort, one in zip(sorts, valid, strict=True) if b'\\"' in one.text]
+        assert "plain" in quoted[:2]
 
     def test_bounds_that_are_missed_by_one_come_first_of_their_keyword(self):
         found = texts(of_schema({"type": "integer", "minimum": 3, "maximum": 5}).invalid)
