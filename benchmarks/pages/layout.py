@@ -220,7 +220,7 @@ def bug_line(one: Bug) -> str:
     return (
         f"- `{one.id}` {one.effect.replace('_', ' ')} in {one.cases:,} of {one.judged:,}"
         f"{_kinds(one.met)}: {markdown(one.title)}. Smallest case: {code(text)} under"
-        f" {code(schema)}.{known}"
+        f" {code(schema)}.{' All others that were asked do the same.' * one.shared}{known}"
     )
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -123,6 +124,9 @@ def test_a_bug_is_told_with_what_it_costs_and_its_smallest_case():
         "- `00000007` lost value in 4 of 10 (4 real): a value such as -0 is refused under"
         ' `minimum`. Smallest case: `-0` under `{"type":"integer","minimum":0}`.'
         " Upstream: [open](https://example.org/threads/7)."
+    )
+    assert "`. All others that were asked do the same. Upstream:" in bug_line(
+        replace(known, shared=True)
     )
 
 
