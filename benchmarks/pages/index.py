@@ -27,7 +27,6 @@ _ABOUT: Final[Mapping[str, str]] = {
     "generated": "Generated schemas: bugs that neither the embedded cases nor MaskBench show",
     "study": "The original study, by its procedure and by ours",
     "reports": "The twenty bugs that matter most, each with a text for the engine's tracker",
-    "one-roll-out": "What one roll-out per token calls a false acceptance",
     "spellings": "How engines may spell JSON: a battery of questions, all engines and presets",
     "gates": "What vLLM and SGLang refuse, and what their engines keep",
     "conformance": "Which keyword each engine keeps at which place",

@@ -49,7 +49,10 @@ def shrunk_witness(
     sample = ShrunkVerdict(name, line.case, about["kind"])
     if about["part"] == "special":
         return replace(sample, reason="special tokens have no bytes")
-    before, token = (_bytes(about[key]) for key in ("text", "token"))
+    before, token = (  # some bytes may be no characters
+        _BYTE.sub(lambda found: bytes.fromhex(found[1].decode()), about[key].encode())
+        for key in ("text", "token")
+    )
     kind = _ENDS[about["kind"]] if about["part"] == "end" else about["kind"]
     fed = ErrorCase(line.engine, kind, compact(line.pattern), before + token)
     as_one = replace(fed, token=token, token_at=len(before))
@@ -65,11 +68,6 @@ def shrunk_witness(
                         return settled(sample, best)
                     return replace(sample, reason="opinions differ on its smallest case")
     return replace(sample, reason="the error does not show with bytes and the token alone")
-
-
-def _bytes(shown: str) -> bytes:
-    """The bytes that a witness shows, of which some may be no characters."""
-    return _BYTE.sub(lambda found: bytes.fromhex(found[1].decode()), shown.encode())
 
 
 def _starts(trial: PatternTrial, case: ErrorCase, whole: bytes) -> Iterator[ErrorCase]:

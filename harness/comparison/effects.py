@@ -229,7 +229,7 @@ class CaseEffects:
             if self._left(engine) <= 0:
                 continue
             known = {refusal.text for refusal in one.refused}
-            first = list(self._taken.get(engine, ()))[:_FEW] if each[engine] > 1 else ()
+            first = list(self._taken.get(engine, ()))[:_FEW] if most > 1 else ()
             orders = self._orders(engine)
             usual = usual_spellings(text, one.rejected.written, orders, each[engine], first)
             one.enough |= not len(usual) == each[engine] < _FEW
@@ -317,7 +317,9 @@ class CaseEffects:
 
     def _charged(self, search: _Search) -> Effect | None:
         """`LOST_VALUE` where all is refused at the place charged or before it; else None."""
-        rejected = search.rejected
+        rejected, whole = search.rejected, self._whole[search.value]
+        if not (search.enough and whole.enough):  # there was no room to ask
+            return Effect(UNCLEAR, asked=len(search.refused) + len(search.from_start))
         place = _place(rejected.text, rejected.fault)
         if place.part == _BLANK or not search.refused or not search.from_start:
             return None

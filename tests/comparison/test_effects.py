@@ -98,6 +98,13 @@ def test_what_can_be_written_after_what_was_allowed_is_no_trap_however_little_wa
     assert effect([" " + other], text, 3, beside=7)[0] != "trap"
 
 
+def test_no_value_is_lost_where_there_was_no_room_to_ask_for_its_spellings(monkeypatch):
+    text = '{"a": 1, "b": 2}'
+    assert effect(['{"a": 1, "b": 3}'], text, 14, beside=7)[0] == "lost_value"
+    monkeypatch.setattr(effects, "_ROOM", 20 * len(text))
+    assert effect(['{"a": 1, "b": 3}'], text, 14, beside=7)[0] == "unclear"
+
+
 def test_a_value_that_is_taken_byte_by_byte_is_not_lost():
     """Refused is a token that ends two objects at once."""
     taken = '{"a": {"b": 1}}'
