@@ -111,7 +111,7 @@ def write(runs: Runs, about: Published, out: Path) -> None:
 def _kept(file: Path, cases: int) -> dict[str, Any]:
     """What of a manifest is published, and how many cases were there."""
     manifest = json.loads(file.read_text("utf-8"))
-    kept = ("identity", "versions", "commit", "seconds")
+    kept = ("identity", "versions", "commit", "effects", "seconds")
     return {"cases": cases, **{name: manifest[name] for name in kept if name in manifest}}
 
 
