@@ -211,7 +211,8 @@ class _Matcher(EndingMatcher):
         if self._rest or _BROKEN in text:
             data = self._rest + self._engine.vocabulary.tokens[token]
             text = data.decode("utf-8", "replace").rstrip(_BROKEN)
-            self._rest = data[_written(data, text) :]
+            ends = (at for at in range(len(data)) if data[:at].decode("utf-8", "replace") == text)
+            self._rest = data[next(ends, len(data)) :]
         with _raised():
             for character in text:
                 self._parser = self._parser.add_character(character)
@@ -225,11 +226,6 @@ def _limit(options: Mapping[str, bool | int | str], name: str, usual: int) -> in
     if not value.isdecimal():
         raise UsageError(f"lm-format-enforcer: {name} is auto or a number, not {value!r}")
     return int(value)
-
-
-def _written(data: bytes, text: str) -> int:
-    """How many of the first bytes are a text."""
-    return next(at for at in range(len(data) + 1) if data[:at].decode("utf-8", "replace") == text)
 
 
 def _told(error: Exception) -> str:

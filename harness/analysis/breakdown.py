@@ -5,20 +5,11 @@ Contested verdicts count for nobody and are left out.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from harness.analysis.stored import StoredRun, statement
+from harness.analysis.stored import StoredRun
 from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import ERRORS
-
-_UNITS: Final = (
-    "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases"
-)
-
-
-def tallies(stored: StoredRun) -> list[dict[str, Any]]:
-    """Verdicts counted by ``engine``, ``evidence``, ``kind`` and ``class``."""
-    return stored.rows(statement("tallies", units=_UNITS))
 
 
 def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:

@@ -47,7 +47,8 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
             outcome = "warned"
         elif row["stage"] != "compile":
             outcome = f"{row['stage']}_{outcome}"
-        for line in _warnings(row["output"]) if compiled else [_first_line(row["message"])]:
+        warned = (one.strip() for one in row["output"].splitlines() if "warn" in one.lower())
+        for line in warned if compiled else [_first_line(row["message"])]:
             reason, names = _shape(line) if outcome in ("refused", "warned") else (line, [])
             if compiled and not _is_listed(line):
                 reason = f"not listed: {reason}"
@@ -90,10 +91,6 @@ def schemas_by_backend(run: RunDirectory) -> dict[str, dict[str, int]]:
 
 def _sorted(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-
-
-def _warnings(output: str) -> list[str]:
-    return [line.strip() for line in output.splitlines() if "warn" in line.lower()]
 
 
 @cache

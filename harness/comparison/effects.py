@@ -202,6 +202,7 @@ class CaseEffects:
         self._after_beginning(left[_FULLY:], _FEW, share=0.5)
         left = _open(left)
         self._from_start(left)
+        self._from_item(_open(left))
         for one in (left := _open(left)):
             one.effect = self._charged(one)
         self._mend(_open(left))
@@ -272,6 +273,22 @@ class CaseEffects:
                 one.effect = Effect(UNCLEAR)
         self._trapped(taken)
         self._look_closer(_open(searches))
+
+    def _from_item(self, searches: Iterable[_Search]) -> None:
+        """Ask for whole texts that are as they came up to the item in which they are refused.
+
+        Its members may have to come in another order than those of the items before it.
+        """
+        within = [
+            (one, _Search(replace(one.rejected, tokens=(), written=at)))
+            for one in searches
+            if (at := _item_at(one.rejected.text, one.rejected.fault))
+        ]
+        self._after_beginning([item for _, item in within], _FEW, share=0.5)
+        self._trapped([(one, item.effect.spelling) for one, item in within if item.effect])
+        for one, item in within:
+            one.from_start = [*one.from_start, *item.refused]
+        self._look_closer(_open(one for one, _ in within))
 
     def _trapped(self, taken: Sequence[tuple[_Search, bytes]]) -> None:
         """Tell traps from spellings, given what is taken from the start.
@@ -482,6 +499,14 @@ def _entry(text: bytes, path: _Path) -> tuple[Entry, Entry | None] | None:
         found = entries[at], entries[at + 1] if at + 1 < len(entries) else None
         entries = found[0].value.entries
     return found
+
+
+def _item_at(text: bytes, offset: int) -> int:
+    """Where the innermost item of an array that has a byte begins; 0 where it is in none."""
+    path = _place(text, offset).path
+    of_item = max((at for at, step in enumerate(path, 1) if isinstance(step, int)), default=0)
+    found = _entry(text, path[:of_item]) if of_item else None
+    return found[0].value.start if found else 0
 
 
 def _region(text: bytes, place: _Place) -> Part | None:

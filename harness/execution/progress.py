@@ -46,7 +46,10 @@ class RunProgress(LiveLine):
     def compares(self, identity: Mapping[str, Any], families: Mapping[str, int]) -> None:
         """The run has begun: its identity, and how many cases of each family it is about."""
         for name, engine in identity["engines"].items():
-            options = ", ".join(f"{key}={_as_text(one)}" for key, one in engine["options"].items())
+            options = ", ".join(
+                f"{key}={json.dumps(one) if isinstance(one, bool) or one == '' else one}"
+                for key, one in engine["options"].items()
+            )
             told = f"engine {with_version(name, engine['version'])}"
             self._wrapped(f"{told} ({options})" if options else told)
         counts = ", ".join(f"{count:,} {name}" for name, count in families.items())
@@ -100,7 +103,3 @@ class RunProgress(LiveLine):
         seconds = (time.monotonic() - self._began) / self._here * left
         about = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
         return f", about {about} left"
-
-
-def _as_text(option: object) -> str:
-    return json.dumps(option) if isinstance(option, bool) or option == "" else str(option)

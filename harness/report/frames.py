@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from harness.analysis.breakdown import tallies
-from harness.analysis.stored import Classify, by_catalogue, stored_run
+from harness.analysis.stored import Classify, by_catalogue, statement, stored_run
 from harness.optional import require
 from harness.runs.directory import ROW, RunDirectory, open_run
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS
@@ -95,7 +94,7 @@ class Run:
         import pandas as pd
 
         columns = ["engine", "evidence", "kind", "class", "tokens", "positions", "cases"]
-        rows = tallies(stored_run(self.directory, self._rule))
+        rows = stored_run(self.directory, self._rule).rows(statement("tallies"))
         return pd.DataFrame(rows, columns=columns)
 
     @cached_property

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import verdict_kinds as kinds
-from harness.analysis.breakdown import case_statuses, crossed
+from harness.analysis.breakdown import case_statuses
 from harness.analysis.equal_schemas import COUNTS
 from harness.analysis.matrix import COLUMNS, example_text
 from harness.analysis.rates import PAIR
@@ -31,13 +31,11 @@ from harness.workers.outcomes import COMPILE_STATUSES
 _RATIO: Final = ("value", "low", "high", "interval")
 
 NAMES: Final = (
-    *("matrix", "headline_rates", "pairs", "equal_schemas", "cases", "compile", "errors"),
-    *("timings", "by_effect", "by_keyword", "by_place", "by_departure", "by_family"),
+    *("matrix", "headline_rates", "pairs", "equal_schemas", "cases", "compile"),
+    *("errors", "timings"),
 )
 """The tables, in the order in which they are listed."""
 
-_BY: Final = ("effect", "keyword", "place", "departure", "family")
-_COUNTED: Final = ("engine", "kind", "class", "tokens", "instances", "samples", "cases")
 _CASE: Final = ("schema", "text", "token")
 BUG_COLUMNS: Final = (
     *("engine", "version", "id", "kind", "effect", "title", "cases", "real", "plain", "rare"),
@@ -87,9 +85,6 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     """Everything that figures and exports of a run, finished or not, are made from."""
     stored, found = stored_run(run, rule), summary(run, rule)
     made = {name: make(found) for name, make in _OF_SUMMARY.items()}
-    for by in _BY:
-        title = f"Proven errors by {by}"
-        made[f"by_{by}"] = Table.of(title, (by, *_COUNTED), crossed(stored, by))
     names = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
     title = "Cases by family and what became of them"
     made["cases"] = Table.of(title, names, case_statuses(stored))

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.validators.format_rules import ANNOTATION
 from harness.validators.judge import SUSPECT, VERDICTS, Ruling
-from harness.validators.validate import Opinion, TextOutcome, UnjudgeableError, Validators
+from harness.validators.validate import TextOutcome, UnjudgeableError, Validators
 from harness.workers import wire
 
 
@@ -80,13 +80,10 @@ def _ruling(outcome: TextOutcome) -> Ruling:
     """The ruling that an outcome makes: the first error named, jsonschema's before the other's."""
     place = ("json" if outcome.reason == "not_json" else ""), "", ""
     errors = [error for opinion in outcome.opinions for error in opinion.errors]
-    first, second = map(_label, outcome.opinions)
+    words = {None: "", True: "valid", False: "invalid"}
+    first, second = (words[one.valid] for one in outcome.opinions)
     number = VERDICTS.index(outcome.verdict)
     return Ruling(number, outcome.reason, *(errors[0][:3] if errors else place), first, second)
-
-
-def _label(opinion: Opinion) -> str:
-    return "" if opinion.valid is None else "valid" if opinion.valid else "invalid"
 
 
 def _numbered(rulings: Iterable[Ruling]) -> wire.Message:

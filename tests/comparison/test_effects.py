@@ -98,6 +98,15 @@ def test_what_can_be_written_after_what_was_allowed_is_no_trap_however_little_wa
     assert effect([" " + other], text, 3, beside=7)[0] != "trap"
 
 
+def test_members_of_one_item_may_come_in_another_order_than_those_of_others():
+    """Of the branches that declare them each item fits another."""
+    branches = [{"properties": {"a": {}}}, {"properties": {"b": {}}}]
+    schema = {"$schema": DRAFT, "items": {"anyOf": branches}}
+    text, ordered = '[{"a": 1, "b": 0}, {"a": 2, "b": 3}]', '[{"a": 1, "b": 0}, {"b": 3, "a": 2}]'
+    assert effect([ordered], text, 23, schema=schema)[:2] == ("trap", ordered)
+    assert effect([text.replace("2", "4")], text, 25, schema=schema)[0] == "lost_value"
+
+
 def test_no_value_is_lost_where_there_was_no_room_to_ask_for_its_spellings(monkeypatch):
     text = '{"a": 1, "b": 2}'
     assert effect(['{"a": 1, "b": 3}'], text, 14, beside=7)[0] == "lost_value"
