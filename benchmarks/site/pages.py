@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.site.published import Published, PublishedBug
+from harness.engines.specs import read_spec
 from harness.printable import code, markdown, printable
 from harness.render.table import Table, as_markdown
 
@@ -115,7 +116,7 @@ def _newest(rows: Sequence[Mapping[str, str]], names: Iterable[str], place: str 
         return []
     told = []
     for one in rows:
-        name = one["engine"].partition("[")[0]
+        name = read_spec(one["engine"]).name
         shown = f"{markdown(one['engine'])} {one['version']}"
         link = f"[{shown}](engines/{name}.md)" if name in names else shown
         slow = sum(int(one[word]) for word in ("crashed", "timed_out", "out_of_memory"))
@@ -191,7 +192,7 @@ def _cells(row: Mapping[str, object]) -> Iterator[object]:
 
 def _engine(name: str, specs: Sequence[str], published: Published) -> str:
     title = f"# {name} {published.version(name)}".rstrip()
-    mine = [one for one in published.newest if one["engine"].partition("[")[0] == name]
+    mine = [one for one in published.newest if read_spec(one["engine"]).name == name]
     parts = [title, *_newest(mine, (), "../"), *_tools(specs, published)]
     parts += [*_bugs_of(name, published), *_keywords(name, published)]
     parts += _spellings(specs, published)

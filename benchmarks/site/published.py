@@ -16,7 +16,7 @@ from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id, concerned
 from harness.bugs.listing import Bug, load_reports
 from harness.bugs.scripts import no_script, script
-from harness.engines.specs import parse_spec
+from harness.engines.specs import parse_spec, read_spec
 from harness.printable import markdown
 
 _ENTRY: Final = re.compile(
@@ -51,7 +51,7 @@ class PublishedBug:
 
     @property
     def key(self) -> str:
-        return self.engine.partition("[")[0].partition("@")[0]
+        return read_spec(self.engine).name
 
     @property
     def topic(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class Published:
         named += [*(one["engine"] for one in self.cells), *(one.engine for one in self.bugs)]
         found: dict[str, list[str]] = {}
         for spec in dict.fromkeys(named):
-            found.setdefault(spec.partition("[")[0].partition("@")[0], []).append(spec)
+            found.setdefault(read_spec(spec).name, []).append(spec)
         return dict(sorted(found.items()))
 
     def version(self, engine: str) -> str:

@@ -169,7 +169,7 @@ def keywords(case: ErrorCase) -> list[str]:
 
 
 def concerned(case: ErrorCase) -> list[str]:
-    """The same keywords, a format or a type with its value; none for a pattern."""
+    """What `keywords` has, a format or a type with its value; nothing for a pattern."""
     return [f"{name}{_value(case, name)}" for name in keywords(case)]
 
 
