@@ -40,7 +40,7 @@ _RATES: Final = (
     *("of_these_cost_a_value", "costly_per_position", "declared_per_position"),
 )
 _REPORTED: Final = ("engine", "per_position", "the_study", "proven_here")
-_CHARGES: Final = ("engine", "charged", "confirmed", "cleared", "open")
+_CHARGES: Final = ("engine", "charged", "confirmed", "cleared", "open", "cleared_cost_a_value")
 
 
 def rates(run: Run, procedure: str) -> Iterator[Row]:
@@ -101,13 +101,15 @@ def charges(study: Run, ours: Run) -> Iterator[Row]:
     """
     theirs, mine = _wrong(study), _wrong(ours)
     asked = _places(ours.verdicts.astype({"case": str}))
-    right = _places(mine[mine["kind"] == FALSE_REJECTION.name])
+    rejected = mine[mine["kind"] == FALSE_REJECTION.name]
+    right, costly = _places(rejected), _places(rejected[rejected["effect"].isin(COSTLY)])
     for name in study.engine_names:
         charged = _places(_accepted(theirs, name)) & asked
         confirmed = charged & _places(_accepted(mine, name))
         cleared = (charged - confirmed) & right
         counts = [len(one) for one in (charged, confirmed, cleared)]
-        yield dict(zip(_CHARGES, (name, *counts, counts[0] - counts[1] - counts[2]), strict=True))
+        row = name, *counts, counts[0] - counts[1] - counts[2], len(cleared & costly)
+        yield dict(zip(_CHARGES, row, strict=True))
 
 
 def _accepted(some: pd.DataFrame, engine: str) -> pd.DataFrame:
@@ -142,7 +144,8 @@ def reported(rows: Sequence[Row]) -> Iterator[Row]:
 
 def _page(runs: Runs) -> str:
     rows, moved = _all_rates(runs), _all_charges(runs)
-    charged, cleared = (sum(row[name] for row in moved) for name in ("charged", "cleared"))
+    counted = ("charged", "cleared", "cleared_cost_a_value")
+    charged, cleared, costly = (sum(row[name] for row in moved) for name in counted)
     lead = (
         f"What the procedure of the [original study]({SOURCE}) and ours say of xgrammar 0.1.32 and"
         f" llguidance 1.6.1 on {schemas(next(iter(runs.values())))}, drawn from MaskBench, the same"
@@ -150,7 +153,8 @@ def _page(runs: Runs) -> str:
         + (
             f": of {charged:,} false acceptances that one roll-out per token charges,"
             f" {cleared:,} ({cleared / charged:.0%}) are somebody else's false rejections, since a"
-            " valid completion was found for the token."
+            f" valid completion was found for the token; {costly:,} of these cost a user a value,"
+            " the others a spelling, or what they cost is unclear."
             if charged
             else "."
         )

@@ -200,7 +200,8 @@ def test_what_one_roll_out_charges_is_looked_at_again_token_by_token(tmp_path):
     for name, book in (("study", study), ("ours", ours)):
         books.store(tmp_path / name, book, engines=engines)
     runs = load_run(tmp_path / "study"), load_run(tmp_path / "ours")
-    assert [tuple(row.values()) for row in charges(*runs)] == [("a", 3, 1, 1, 1), ("b", 0, 0, 0, 0)]
+    told = [tuple(row.values()) for row in charges(*runs)]
+    assert told == [("a", 3, 1, 1, 1, 0), ("b", 0, 0, 0, 0, 0)]
     a, b = rates(runs[1], "ours")
     assert (a["false_acceptances"], a["accepted_per_position"]) == (1, 10)
     assert (b["false_rejections"], b["rejected_per_position"]) == (1, 10)
