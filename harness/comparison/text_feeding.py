@@ -23,7 +23,7 @@ from harness.workers.wire import A, Request
 Texts = Mapping[int, FedText]
 """Texts by the numbers under which they are stored."""
 
-SLOW_TOKENS = 2_000
+SLOW_TOKENS = 4_000
 """So many tokens at a time are fed to an engine whose masks are slow, the shortest texts first."""
 
 SPARED = 3
@@ -143,18 +143,15 @@ class CaseTexts:
     def _affordable(self, engine: int, texts: Texts) -> Texts:
         if not self.panel.specs[engine].slow_masks:
             return texts
-        by_length = sorted(texts, key=lambda number: len(texts[number].tokens))
-        sums = accumulate(len(texts[number].tokens) for number in by_length)
-        chosen = {
-            number for number, sum_ in zip(by_length, sums, strict=True) if sum_ <= SLOW_TOKENS
-        }
-        return {number: one for number, one in texts.items() if number in chosen}
+        by_length = sorted(texts.items(), key=lambda one: len(one[1].tokens))
+        sums = accumulate(len(fed.tokens) for _, fed in by_length)
+        return dict(one for one, sum_ in zip(by_length, sums, strict=True) if sum_ <= SLOW_TOKENS)
 
     def _probed(
         self, texts: Mapping[int, Sequence[Sequence[int]]], stage: str
     ) -> dict[int, list[Probed | None]]:
         """What engines did with texts; None of those at which an engine raised an exception."""
-        asks = {engine: _probe(some) for engine, some in texts.items()}
+        asks = {engine: self._probe(engine, some) for engine, some in texts.items()}
         found: dict[int, list[Probed | None]] = {}
         for engine, answer in self.panel.ask(asks).items():
             if not isinstance(answer, Failure):
@@ -173,13 +170,12 @@ class CaseTexts:
         for text in texts:
             answers = {}
             if failed < SPARED and self.at_start([engine], stage):
-                answers = self.ask({engine: _probe([text])}, stage)
+                answers = self.ask({engine: self._probe(engine, [text])}, stage)
                 failed += not answers
             yield answers[engine].each()[0] if answers else None
 
-
-def _probe(texts: Sequence[Sequence[int]]) -> Probe:
-    return Probe(wire.Ragged.of_ints(texts))
+    def _probe(self, engine: int, texts: Sequence[Sequence[int]]) -> Probe:
+        return Probe(wire.Ragged.of_ints(texts), follows=self.panel.specs[engine].slow_masks)
 
 
 def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:

@@ -251,11 +251,15 @@ class FindRefused(TokensRequest[Each]):
 
 @dataclass(frozen=True)
 class Probe(EngineRequest[ProbedTexts]):
-    """From the start, how far each of `texts` (token ids) gets, and what holds there."""
+    """From the start, how far each of `texts` (token ids) gets, and what holds there.
+
+    With `follows` a matcher that can follow a text does, and masks are looked at where that ends.
+    """
 
     asked_about = "texts"
 
     texts: wire.Ragged
+    follows: bool = False
 
 
 @dataclass(frozen=True)

@@ -270,7 +270,11 @@ class EngineService:
     def probe(self, asked: requests.Probe) -> ProbedTexts:
         assert self.start is not None
         start, eos, again = self.start, self.vocabulary.eos_mask, self.examiner.ask_again
-        return ProbedTexts.of(probe(start, tokens, eos, again) for tokens in asked.texts.ints())
+        is_quick = asked.follows and isinstance(start, FollowingMatcher)
+        known = self._follows(start) if is_quick else lambda _: 0
+        return ProbedTexts.of(
+            probe(start, tokens, eos, again, known(tokens)) for tokens in asked.texts.ints()
+        )
 
     def write(self, asked: requests.Write) -> requests.RolledOut:
         assert self.start is not None
@@ -301,27 +305,15 @@ class EngineService:
         return trial if trial.consume(token) else None
 
     def _first_allowed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
-        if not isinstance(self.here, FollowingMatcher) or self._strict:
-            return self._first_by_mask(token, lists, start)
+        follow = self._follows(self.here)
         for rank in range(start, len(lists)):
-            taken = self.here.follow((token, *lists[rank]))
+            taken = follow((token, *lists[rank]))
             if taken == len(lists[rank]) + 1:
                 return rank
             if not taken:  # the token itself is refused
                 return TOKEN_REFUSED
         untried = start >= len(lists)
         return TOKEN_REFUSED if untried and self._after(token) is None else NO_CONTINUATION
-
-    def _first_by_mask(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
-        trial, words = self._after(token), self.vocabulary.words
-        if trial is None:
-            return TOKEN_REFUSED
-        followed = (
-            rank
-            for rank in range(start, len(lists))
-            if follow_by_mask(trial, lists[rank], words) == len(lists[rank])
-        )
-        return next(followed, NO_CONTINUATION)
 
 
 def _diverged(taken: int) -> FaultFound:

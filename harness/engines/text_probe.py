@@ -38,14 +38,18 @@ def probe(
     tokens: Sequence[int],
     eos: Mask,
     stopped: Callable[[Matcher, Mask], object] = lambda *_: None,
+    known: int = 0,
 ) -> Probed:
     """Lead a clone of `matcher` along `tokens`; `eos` is the mask of the ends of sequence.
 
     `stopped` is given the matcher and its mask where it goes no further, or ends; it may raise.
+    Of the first `known` tokens it is known that masks allow them: only at an end one is looked at.
     """
     here = matcher.clone()
     mask = np.zeros_like(eos)
     for count, token in enumerate(tokens):
+        if count < known and not allows(eos, token) and here.consume(token):
+            continue
         mask.fill(0)  # one that is not written allows nothing
         here.mask(mask)
         forbidden = not allows(mask, token)

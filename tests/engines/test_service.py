@@ -382,8 +382,11 @@ def test_which_byte_of_tokens_is_refused_where_it_stands(strict):
     assert found == [2, 0, 0, 0]  # the first is not refused
 
 
-def test_probing_whole_texts():
+@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("strict", [False, True])
+def test_probing_whole_texts(follows, strict):
     service = standing(miniatures.Enumerator, SCHEMA, "1")
+    service._strict = strict
     texts = [ids("1", "23", "<eos>"), ids("1", "9", "<eos>"), ids("1", "2"), []]
-    found = ask(service, Probe(wire.Ragged.of_ints(texts))).each()
+    found = ask(service, Probe(wire.Ragged.of_ints(texts), follows)).each()
     assert [one.allowed for one in found] == [3, 1, 2, 0]

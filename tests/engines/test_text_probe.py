@@ -36,8 +36,31 @@ SCHEMA = json.dumps({"enum": ["ab"], "x-forbidden": [['"a', "b"]]})
     ],
 )
 def test_how_far_a_text_is_let(engine, text, more, expected):
-    matcher = engine(VOCABULARY, default_options(engine)).compile(SCHEMA)
-    assert probe(matcher, [*text, *more], VOCABULARY.eos_mask) == Probed(*expected)
+    matcher, tokens = engine(VOCABULARY, default_options(engine)).compile(SCHEMA), [*text, *more]
+    assert probe(matcher, tokens, VOCABULARY.eos_mask) == Probed(*expected)
+    known = follow_by_mask(matcher, tokens, VOCABULARY.words)
+    assert probe(matcher, tokens, VOCABULARY.eos_mask, known=known) == Probed(*expected)
+
+
+def test_masks_of_what_is_known_to_be_allowed_are_not_looked_at():
+    seen = []
+
+    class Counted(LanguageMatcher):
+        def mask(self, out):
+            seen.append(self.written)
+            super().mask(out)
+
+    language = Enumerator(VOCABULARY, default_options(Enumerator)).language(json.loads(SCHEMA))
+    matcher = Counted(VOCABULARY, language, language)
+    for tokens, known, looked_at in (
+        ([*b'"ab"', EOS], 5, [b'"ab"']),
+        ([*b'"ab"', EOS], 2, [b'"a', b'"ab', b'"ab"']),
+        (b'"ac"', 2, [b'"a']),
+        (b'"a', 2, [b'"a']),
+    ):
+        probe(matcher, list(tokens), VOCABULARY.eos_mask, known=known)
+        assert seen == looked_at
+        seen.clear()
 
 
 def test_nothing_is_asked_behind_the_end_and_the_matcher_stays_where_it_is():
