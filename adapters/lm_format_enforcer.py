@@ -63,7 +63,7 @@ class LMFormatEnforcerEngine:
     """Patterns are read by interegular, "a subset of python regexes" (its README)."""
     DISTRIBUTION = "lm-format-enforcer"
     TESTED = "0.11.3"
-    SLOW_MASKS = True
+    SLOW_MASKS = SLOW_TEXTS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import lmformatenforcer

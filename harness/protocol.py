@@ -142,9 +142,9 @@ class Engine(Protocol):
     """The PyPI distribution whose version is the engine's version."""
     # It may also have `TESTED`, a version of that distribution with which it keeps the rules: where
     # none is installed and none is asked for, that is installed for its hosts. `SLOW_MASKS` is True
-    # where a mask takes milliseconds and more: such an engine is asked about fewer tokens and
-    # texts. `SCRIPT_NEEDS` are further requirements of its texts in ``adapters/scripts``, bodies of
-    # functions that ask the library alone (`harness.bugs.scripts`).
+    # where a mask takes milliseconds, `SLOW_TEXTS` where to consume a token does: less is asked of
+    # such an engine. `SCRIPT_NEEDS` are further requirements of its texts in ``adapters/scripts``,
+    # bodies of functions that ask the library alone (`harness.bugs.scripts`).
 
     info: EngineInfo
 

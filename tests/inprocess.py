@@ -138,6 +138,7 @@ class InProcessPanel(Panel):
                 f"{kind.__module__}:{kind.__qualname__}",
                 default_options(kind),
                 slow_masks=getattr(kind, "SLOW_MASKS", False),
+                slow_texts=getattr(kind, "SLOW_TEXTS", False),
             )
             for name, kind in zip(names_of(engines), kinds, strict=True)
         )

@@ -297,7 +297,7 @@ class RunningCase:
         self.schema = strict_json.parse(self.case.schema)
         tools, rules = self.tools, self.tools.rules
         without_formats = tools.judge.valid_without_formats if rules.formats == ASSERTION else None
-        slow = {at for at, spec in enumerate(tools.panel.specs) if spec.slow_masks}
+        slow = {at for at, spec in enumerate(tools.panel.specs) if spec.slow_texts}
         self.effects = CaseEffects(self.schema, tools.judge, tools.tokens, tools.vocabulary, slow)
         self.proofs = VerdictNotes(
             self.notes.rows,

@@ -41,8 +41,8 @@ from harness.workers import wire
 _BATCH: Final = 256
 """Texts in one request, which has a limit of time."""
 _ROOM, _SLOW_ROOM = 2_000_000, 12_000
-"""Bytes of spellings that an engine is asked about in a case, and one with slow masks; what is left
-is unclear."""
+"""Bytes of spellings that an engine is asked about in a case, and one that is slow to
+consume; what is left is unclear."""
 _FULLY, _FEW = 48, 6
 """So many searches of a case try every spelling; the others the likeliest."""
 _MENDS: Final = 3
@@ -132,7 +132,7 @@ def _open(searches: Iterable[_Search]) -> list[_Search]:
 class CaseEffects:
     """The rejections of one case, gathered while it runs and asked about in its end.
 
-    `tokens_of` cuts a text into the tokenizer's own tokens. Engines with `slow` masks are asked
+    `tokens_of` cuts a text into the tokenizer's own tokens. Engines with `slow` texts are asked
     less. Many values are asked about at once, the likeliest spelling first.
     """
 

@@ -24,7 +24,7 @@ Texts = Mapping[int, FedText]
 """Texts by the numbers under which they are stored."""
 
 SLOW_TOKENS = 4_000
-"""So many tokens at a time are fed to an engine whose masks are slow, the shortest texts first."""
+"""So many tokens at a time are fed to an engine with slow texts, the shortest first."""
 
 SPARED = 3
 """So many texts at which an engine raises are passed over; after these it is asked no more."""
@@ -103,7 +103,7 @@ class CaseTexts:
     ) -> dict[int, dict[int, Probed]]:
         """Feed engines with texts, by engine; what those did with each that did not fail.
 
-        Those with slow masks get as many texts as `SLOW_TOKENS` make.
+        Those with slow texts get as many texts as `SLOW_TOKENS` make.
         """
         stage = stage or TEXT_TABLES[evidence]
         texts = {engine: self._affordable(engine, some) for engine, some in texts.items()}
@@ -141,7 +141,7 @@ class CaseTexts:
         return found
 
     def _affordable(self, engine: int, texts: Texts) -> Texts:
-        if not self.panel.specs[engine].slow_masks:
+        if not self.panel.specs[engine].slow_texts:
             return texts
         by_length = sorted(texts.items(), key=lambda one: len(one[1].tokens))
         sums = accumulate(len(fed.tokens) for _, fed in by_length)

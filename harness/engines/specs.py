@@ -10,7 +10,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,7 +45,8 @@ class EngineSpec:
 
     `name` is the spec's canonical text, and the engine's name in every table; `options` are all of
     its adapter's. A `version` of None is the installed one. `packages`, as ``name==version``, are
-    what a preset needs, None for the adapter's own. With `slow_masks` less is asked of the engine.
+    what a preset needs, None for the adapter's own. `slow_masks` and `slow_texts`: see
+    `harness.protocol.Engine`.
     `path` is the build that is asked for, `build` what tells this one from all others, if known.
     """
 
@@ -57,6 +58,7 @@ class EngineSpec:
     paths: tuple[str, ...] = ()
     packages: tuple[str, ...] | None = None
     slow_masks: bool = False
+    slow_texts: bool = False
     path: str | None = None
     build: str = ""
 
@@ -155,7 +157,7 @@ def parse_spec(text: str) -> EngineSpec:
         _completed(name, adapter.OPTIONS, given),
         None if path else version,
         paths=paths,
-        slow_masks=getattr(adapter, "SLOW_MASKS", False),
+        **_slow([adapter]),
         path=path,
     )
 
@@ -163,16 +165,19 @@ def parse_spec(text: str) -> EngineSpec:
 def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
     given = _given_options(text, read.rest, preset.options)
     own = _completed(read.name, preset.options, given)
+    backends = {one.engine for one in preset.backends_for(own).values()}
     return EngineSpec(
         _canonical(read.name, read.version, given),
         presets.REFERENCE,
         {**own, "server": preset.server, "release": preset.release},
         packages=preset.requirements(own),
-        slow_masks=any(
-            getattr(adapter_class(built_in()[one.engine]), "SLOW_MASKS", False)
-            for one in preset.backends_for(own).values()
-        ),
+        **_slow([adapter_class(built_in()[name]) for name in backends]),
     )
+
+
+def _slow(adapters: Collection[Any]) -> dict[str, Any]:
+    names = ("slow_masks", "slow_texts")
+    return {name: any(getattr(one, name.upper(), False) for one in adapters) for name in names}
 
 
 def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:

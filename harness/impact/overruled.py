@@ -164,7 +164,7 @@ class _ItemResolution:
             for at, step in enumerate(answer.overruled)
             if step.ruling == FALSE_REJECTION
         ]
-        slow = {at for at, spec in enumerate(specs) if spec.slow_masks}
+        slow = {at for at, spec in enumerate(specs) if spec.slow_texts}
         known = CaseEffects(self._schema, self._judge, self._tools.tokens, vocabulary, slow)
         columns = EffectColumns(len(wrong))
         for row, (answer, _, step) in enumerate(wrong):

@@ -22,6 +22,12 @@ class Slow(AcceptsExtra):
     SLOW_MASKS = True
 
 
+class Slowest(Slow):
+    """To consume a token takes it long, too."""
+
+    SLOW_TEXTS = True
+
+
 def verdicts(*engines: type) -> dict[str, list[str]]:
     """What is decided about each engine's tokens, by engine."""
     found: dict[str, list[str]] = {}
@@ -64,13 +70,13 @@ def test_other_engines_are_asked_in_full_beside_it():
     assert beside["AcceptsExtra"] == alone["AcceptsExtra"]
 
 
-def test_the_shortest_texts_are_fed(monkeypatch):
+def test_the_shortest_texts_are_fed_where_consuming_is_slow(monkeypatch):
     monkeypatch.setattr(text_feeding, "SLOW_TOKENS", 12)
     short, long = "a", "a" * 40
     both = case({"const": "0", "x-extra": [f'"{short}"', f'"{long}"']}, invalid=[short, long])
     fed = [
         one["engine"]
-        for one in records(run_case([Slow, AcceptsExtra], both), "instance_verdicts")
+        for one in records(run_case([Slowest, Slow, AcceptsExtra], both), "instance_verdicts")
         if one["kind"] == "false_acceptance"
     ]
-    assert (fed.count("Slow"), fed.count("AcceptsExtra")) == (1, 2)
+    assert [fed.count(one) for one in ("Slowest", "Slow", "AcceptsExtra")] == [1, 2, 2]
