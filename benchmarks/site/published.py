@@ -19,14 +19,7 @@ from harness.bugs.scripts import no_script, script
 from harness.engines.specs import parse_spec, read_spec
 from harness.printable import markdown
 
-_ENTRY: Final = re.compile(
-    r"^- `(?P<id>[0-9a-f]{8})` (?P<title>.*)\n  - schema `+(?P<schema>.*?)`+\n"
-    r"  - text `+(?P<text>.*?)`+$",
-    re.MULTILINE,
-)
-_VERSIONS: Final = re.compile(r"^## (\S+) (\S+) → (\S+)$", re.MULTILINE)
 _CONTROLS: Final = {"r": "\r", "n": "\n", "t": "\t"}
-_SECTION: Final = re.compile(r"^### (.+?): \d+$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,7 @@ class Published:
             _rows(root / "conformance" / "cells.csv"),
             profile["engines"],
             len(names),
-            [*_listed(root), *_compared(root)],
+            list(_listed(root)),
             _rows(root / "newest" / "counts.csv"),
         )
 
@@ -198,6 +191,11 @@ def _json(path: Path) -> Any:
 
 def _listed(root: Path) -> Iterator[PublishedBug]:
     """The bugs that results list as `maskcourt bugs --json` does, those of `newest` first."""
+    changes = {
+        row["bug"]: f"{row['status']} in {row['new']}"
+        for row in _rows(root / "versions" / "changes.csv")
+        if row["status"] in ("fixed", "new")
+    }
     for path in sorted(
         root.glob("*/bugs.json"), key=lambda path: (path.parent.name != "newest", path)
     ):
@@ -212,33 +210,8 @@ def _listed(root: Path) -> Iterator[PublishedBug]:
                     one["text"],
                     f"{path.parent.name}/README.md",
                     kind=one["kind"],
+                    state=changes.get(one["id"], ""),
                     at=one["at"],
                     effect=one.get("effect", ""),
                     others=tuple(one.get("others") or ()),
-                )
-
-
-def _compared(root: Path) -> Iterator[PublishedBug]:
-    """The bugs of two versions of an engine, as `maskcourt compare` prints them."""
-    for path in sorted((root / "versions").glob("*.md")):
-        text = path.read_text("utf-8")
-        if (head := _VERSIONS.search(text)) is None:
-            continue
-        engine, old, new = head.groups()
-        _, *parts = _SECTION.split(text)
-        for state, section in zip(parts[::2], parts[1::2], strict=True):
-            for one in _ENTRY.finditer(section):
-                refused = " is refused" in one["title"]
-                consumed = "what is consumed" in one["title"]
-                kind = "false_rejection" if refused else "false_acceptance"
-                yield PublishedBug(
-                    one["id"],
-                    engine,
-                    old if state == "Fixed" else new,
-                    re.sub(r" \(\d[\d,]* of [^()]*\)$", "", one["title"]),
-                    one["schema"],
-                    one["text"],
-                    f"versions/{path.name}",
-                    {"Fixed": f"fixed in {new}", "New": f"new in {new}"}.get(state, ""),
-                    "" if consumed else kind,
                 )

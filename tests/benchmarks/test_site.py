@@ -20,19 +20,15 @@ BUG = {
     "schema": {"type": "string", "format": "date"}, "text": '"0001-02-29"',
     "others": {"xgrammar": "bug"}, "effect": "format_only",
 }  # fmt: skip
-COMPARED = """## llguidance 1.6.1 → 1.9.1
-
-### Still there: 1
-
-- `b9946ef9` `E` is refused in a number under `minimum` (2 of 248 schemas)
-  - schema `{"type":"number","minimum":0}`
-  - text `0»E«0`
-
-### Fixed: 1
-
-- `00000000` what nobody can make again is refused (1 of 248 schemas)
-  - schema `{"type":"null"}`
-  - text `nul»l«`
+COMPARED = [
+    {**BUG, "id": "b9946ef9", "title": "`E` is refused in a number", "kind": "false_rejection",
+     "schema": {"type": "number", "minimum": 0}, "text": "0E0", "at": 1, "effect": "spelling"},
+    {**BUG, "id": "00000000", "version": "1.6.1", "title": "what nobody can make again is refused",
+     "schema": {"type": "null"}, "text": "null", "at": 3},
+]  # fmt: skip
+CHANGES = """bug,old,new,status
+b9946ef9,1.6.1,1.9.1,remaining
+00000000,1.6.1,1.9.1,fixed
 """
 FINDINGS = """engine,version,tool,backend,finding,keyword,text,why
 llguidance,1.9.1,a/b,,refuses,,,Unknown format: json
@@ -84,7 +80,9 @@ def root(tmp_path_factory):
         "results/conformance/cells.csv": CELLS,
         "results/shared-errors/README.md": "# Shared\n",
         "results/shared-errors/bugs.json": json.dumps([BUG]),
-        "results/versions/llguidance.md": COMPARED,
+        "results/versions/README.md": "# Versions\n",
+        "results/versions/bugs.json": json.dumps(COMPARED),
+        "results/versions/changes.csv": CHANGES,
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
