@@ -83,8 +83,8 @@ PAGE: Final = Published(
     {
         "": (
             *drawn(300, _ENGINES),
-            *("--walks", "0", "--samples", "0", "--generated", "2", "--compile-timeout", "3"),
-            *("--mask-timeout", "2", "--case-budget", "30"),
+            *("--walks", "0", "--samples", "0", "--generated", "8", "--compile-timeout", "3"),
+            *("--mask-timeout", "2", "--case-budget", "60"),
         )
     },
     _page,

@@ -243,10 +243,8 @@ class EngineService:
 
     def lengthen(self, asked: requests.Lengthen) -> requests.Each:
         assert self.here is not None
-        here, words = self.here, self.vocabulary.words
-        times = [
-            follow_by_mask(here, (token,) * asked.limit, words) for token in asked.tokens.tolist()
-        ]
+        lists = [(token,) * asked.limit for token in asked.tokens.tolist()]
+        times = [follow_by_mask(self.here, one, self.vocabulary.words) for one in lists]
         return requests.Each(np.array(times, dtype=np.int32))
 
     def follow(self, asked: requests.Follow) -> requests.Each:
@@ -270,8 +268,7 @@ class EngineService:
     def probe(self, asked: requests.Probe) -> ProbedTexts:
         assert self.start is not None
         start, eos, again = self.start, self.vocabulary.eos_mask, self.examiner.ask_again
-        is_quick = asked.follows and isinstance(start, FollowingMatcher)
-        known = self._follows(start) if is_quick else lambda _: 0
+        known = self._follows(start) if asked.follows else lambda _: 0
         return ProbedTexts.of(
             probe(start, tokens, eos, again, known(tokens)) for tokens in asked.texts.ints()
         )
