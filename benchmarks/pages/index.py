@@ -1,7 +1,7 @@
 """The page on all published results: three answers, computed from their tables, and the pages.
 
-Answers come from the table `counts.csv` of `newest`, else of `values`, and from the findings of
-`tools`; what large schemas do, from `large.csv` of `values`.
+Answers come from the tables `counts.csv` and `large.csv` of `newest`, else of `values`, and from
+the findings of `tools`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.pages.layout import SPECIFICATION, WORDS, listed, page
+from benchmarks.pages.layout import GROUPS, SERVERS, SPECIFICATION, WORDS, listed, page
 from benchmarks.site.published import Published
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, with_version
@@ -40,7 +40,10 @@ _ABOUT: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine did with `of` schemas; `wrong` are those with a loss, a leak or a trap."""
+    """What an engine did with `of` schemas; `wrong` are those with a loss, a leak or a trap.
+
+    In `wrong_declared` of them it does as it declares.
+    """
 
     engine: str
     of: int
@@ -50,6 +53,7 @@ class Answer:
     loses: int = 0
     leaks: int = 0
     traps: int = 0
+    wrong_declared: int = 0
 
     @property
     def unusable(self) -> int:
@@ -82,13 +86,13 @@ def _rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.exists() else []
 
 
-def counted(root: Path) -> Source | None:
-    """The answers of `newest`, else of `values`; None where neither is published."""
+def counted(root: Path, group: str = SPECIFICATION) -> Source | None:
+    """What `newest`, else `values`, has of a group of `GROUPS`; None where neither is published."""
     for name in ("newest", "values"):
         rows = [
             row
             for row in _rows(root / name / "counts.csv")
-            if row["engine"] in DEFAULT and row["group"] in ("", SPECIFICATION)
+            if row["engine"] in GROUPS[group] and row["group"] in ("", group)
         ]
         if rows:
             asked = max(int(row["schemas"]) for row in rows)
@@ -106,7 +110,7 @@ def _slow(page: Path) -> str:
 
 def _answer(row: Mapping[str, str]) -> Answer:
     failed = sum(int(row[one]) for one in ("crashed", "timed_out", "out_of_memory"))
-    names = ("refused", "wrong", "loses", "leaks", "traps")
+    names = ("refused", "wrong", "loses", "leaks", "traps", "wrong_declared")
     numbers = {name: int(row[name]) for name in names}
     engine = with_version(row["engine"], row["version"])
     return Answer(engine, int(row["schemas"]), failed=failed, **numbers)
@@ -128,19 +132,21 @@ def tools(root: Path, specs: Sequence[str] = DEFAULT) -> Source | None:
     return Source("tools", named, answers) if answers else None
 
 
-def large(root: Path) -> Source | None:
-    """The answers of `values` on large schemas."""
-    rows = [row for row in _rows(root / "values" / "large.csv") if _is_default(row["engine"])]
-    answers = [
-        Answer(row["engine"], *(int(row[one]) for one in ("of", "refused", "failed", "wrong")))
-        for row in rows
-    ]
-    several = f"{max(one.of for one in answers):,} large schemas of MaskBench" if answers else ""
-    return Source("values", several, answers) if answers else None
+_OF_LARGE: Final = ("of", "refused", "failed", "wrong", "wrong_declared")
 
 
-def _is_default(engine: str) -> bool:
-    return engine.split(" ", maxsplit=1)[0] in DEFAULT
+def large(root: Path, group: str = SPECIFICATION) -> Source | None:
+    """The answers on large schemas, as `counted`."""
+    for name in ("newest", "values"):
+        answers = [
+            Answer(row["engine"], **{name: int(row[name]) for name in _OF_LARGE})
+            for row in _rows(root / name / "large.csv")
+            if row["engine"].split(" ", maxsplit=1)[0] in GROUPS[group]
+        ]
+        if answers:
+            asked = max(one.of for one in answers)
+            return Source(name, f"{asked:,} large schemas of MaskBench", answers)
+    return None
 
 
 def _lines(sources: Sequence[Source], told: Callable[[Answer, str], str]) -> str:
@@ -172,7 +178,8 @@ def _choice(use: str, source: Source | None, rank: Callable[[Answer], tuple[floa
         return f"- **{use}**: no result that tells is published yet."
     told, best = [], min(map(rank, source.answers))
     for one in sorted(source.answers, key=rank):
-        words = [f"is wrong in {one.wrong:,}"] * bool(one.wrong)
+        declared = f" ({one.wrong_declared:,} as it declares)" * bool(one.wrong_declared)
+        words = [f"is wrong in {one.wrong:,}{declared}"] * bool(one.wrong)
         words += [f"does not compile {one.refused + one.failed:,}"] * (one.unusable > one.wrong)
         name = f"**{one.engine}**" if rank(one)[:-1] == best[:-1] else one.engine
         told.append(f"{name} {listed(words) if words else 'is right in all'}")
@@ -209,7 +216,9 @@ def _answers(root: Path) -> Iterator[str]:
         ("Tools", of_tools, _usable),
         ("Tools, on a server", tools(root, servers()), _usable),
         ("Extraction, by a schema of your own", main, _reliable),
+        ("Extraction, on a server", counted(root, SERVERS), _reliable),
         ("Large schemas", large(root), _usable),
+        ("Large schemas, on a server", large(root, SERVERS), _usable),
     )
     yield "\n".join(_choice(*one) for one in choices)
     yield _RULE

@@ -90,9 +90,12 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return as_markdown(Table.of("", columns, rows)) if rows else ""
 
 
-def wrong(run: Run, engine: int) -> NDArray[np.bool_]:
-    """In which cases of a run an engine loses, leaks or traps an everyday value, shape (cases,)."""
-    return Rates(stored_run(run.directory)).shown_by(engine, COSTLY) < EVERYDAY
+def wrong(run: Run, engine: int, *, bugs: bool = False) -> NDArray[np.bool_]:
+    """In which cases of a run an engine loses, leaks or traps an everyday value, shape (cases,).
+
+    With `bugs` what is as the engine declares does not count.
+    """
+    return Rates(stored_run(run.directory)).shown_by(engine, COSTLY, bugs=bugs) < EVERYDAY
 
 
 def schemas(run: Run) -> str:
@@ -163,9 +166,10 @@ def remarks(run: Run) -> str:
 COUNTS: Final = (
     *("group", "engine", "version", "schemas", "refused", "crashed", "timed_out"),
     *("out_of_memory", "judged", "loses", "loses_real", "leaks", "leaks_real"),
-    *("traps", "traps_real", "wrong", "by_format_alone", "no_json"),
+    *("traps", "traps_real", "wrong", "wrong_declared", "by_format_alone", "no_json"),
 )
-"""Schemas by what an engine does; it is `wrong` in those that it loses, leaks or traps in."""
+"""Schemas by what an engine does; it is `wrong` in those that it loses, leaks or traps in, and in
+some of them only as it declares."""
 
 
 def counts(run: Run, group: str = "") -> Iterator[Row]:
@@ -174,10 +178,53 @@ def counts(run: Run, group: str = "") -> Iterator[Row]:
         row = {"group": group, "engine": name, "version": one["version"]}
         row |= {"schemas": sum(one["compile"].values()), **one["compile"]}
         row |= {"judged": one["loss"]["of"], "by_format_alone": one["format_only"]["schemas"]}
-        row |= {"no_json": one["not_json"]["schemas"], "wrong": int(wrong(run, number).sum())}
+        all_, by_bugs = (int(wrong(run, number, bugs=bugs).sum()) for bugs in (False, True))
+        row |= {"no_json": one["not_json"]["schemas"]}
+        row |= {"wrong": all_, "wrong_declared": all_ - by_bugs}
         for column, effect in (("loses", "loss"), ("leaks", "leak"), ("traps", "trap")):
             row |= {column: one[effect]["schemas"], f"{column}_real": one[effect]["real"]}
         yield row
+
+
+_SIZE: Final = 8_000
+"""Characters of a schema that is large."""
+LARGE: Final = (
+    *("engine", "of", "refused", "failed", "median_ms", "p90_ms", "wrong", "wrong_declared"),
+)
+LARGE_MEANS: Final = (
+    f"Schemas of at least {_SIZE:,} characters, with milliseconds of processor time for those that"
+    " compile; *failed*: most of them not in time; *wrong*: with a loss, a leak or a trap,"
+    " in some only as the engine declares."
+)
+ANSWERED: Final = ("compiled", "refused")
+
+
+def large(run: Run) -> Iterator[Row]:
+    """A row for each engine: what it does with schemas of at least `_SIZE` characters."""
+    big = run.cases[run.cases["schema"].str.len() >= _SIZE]["case"]
+    asked = run.engines[(run.engines["stage"] == "compile") & run.engines["case"].isin(big)]
+    costs = run.costs[(run.costs["stage"] == "compile") & run.costs["case"].isin(big)]
+    for number, (name, version) in enumerate(versions_of(run).items()):
+        outcomes = asked[asked["engine"] == name]["outcome"]
+        done = asked[(asked["engine"] == name) & (outcomes == "compiled")]["case"]
+        times = costs[(costs["engine"] == name) & costs["case"].isin(done)]["seconds"]
+        here = run.cases["case"].isin(big).to_numpy()
+        all_, by_bugs = (int(wrong(run, number, bugs=b)[here].sum()) for b in (False, True))
+        yield {
+            "engine": with_version(name, version),
+            "of": len(outcomes),
+            "refused": int((outcomes == "refused").sum()),
+            "failed": int((~outcomes.isin(ANSWERED)).sum()),
+            "median_ms": float(times.median() * 1000) if len(times) else None,
+            "p90_ms": float(times.quantile(0.9) * 1000) if len(times) else None,
+            "wrong": all_,
+            "wrong_declared": all_ - by_bugs,
+        }
+
+
+def versions_of(run: Run) -> dict[str, str]:
+    engines = run.manifest["identity"]["engines"]
+    return {name: engines[name].get("version", "") for name in run.engine_names}
 
 
 def bugs_of(run: Run) -> BugList | None:

@@ -10,21 +10,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from benchmarks.pages.layout import (
+    ANSWERED,
     COUNTS,
     FAMILIES,
     GROUPS,
+    LARGE,
+    LARGE_MEANS,
     SHIPPED,
     SPECIFICATION,
     WORDS,
     Published,
     Runs,
     counts,
+    large,
     markdown_table,
     page,
     remarks,
     schemas,
     sentences,
-    wrong,
+    versions_of,
 )
 from benchmarks.pages.original import REFUSED, SOURCE
 from benchmarks.pages.original import SCHEMAS as STUDIED
@@ -36,9 +40,6 @@ _OLD: Final = ("xgrammar@0.1.32", "llguidance@1.6.1")
 _SLOW: Final = 1.0
 """Seconds of compilation that a user notices."""
 _TIMES: Final = ("engine", "compiled", "median_ms", "p90_ms", "max_ms", "over_1_s", "of", "share")
-_SIZE: Final = 8_000
-"""Characters of a schema that is large."""
-_LARGE: Final = ("engine", "of", "refused", "failed", "median_ms", "p90_ms", "wrong")
 _REFUSALS: Final = ("engine", "refused", "failed", "of", "share")
 _BESIDE: Final = (
     f"The [original study]({SOURCE}) has {STUDIED:,} schemas for which a valid value exists, of"
@@ -87,39 +88,11 @@ def refusals(run: Run) -> Iterator[Row]:
     valid = run.instances[run.instances["label"] == "valid"]["case"]
     asked = run.cases[run.cases["family"].isin(FAMILIES) & run.cases["case"].isin(valid)]["case"]
     compiled = run.engines[(run.engines["stage"] == "compile") & run.engines["case"].isin(asked)]
-    for name, version in _versions(run).items():
+    for name, version in versions_of(run).items():
         mine = compiled[compiled["engine"] == name]["outcome"]
-        refused, others = int((mine == "refused").sum()), int((~mine.isin(_ANSWERED)).sum())
+        refused, others = int((mine == "refused").sum()), int((~mine.isin(ANSWERED)).sum())
         row = {"engine": with_version(name, version), "refused": refused, "failed": others}
         yield {**row, "of": len(mine), "share": f"{(refused + others) / max(len(mine), 1):.1%}"}
-
-
-_ANSWERED: Final = ("compiled", "refused")
-
-
-def large(run: Run) -> Iterator[Row]:
-    """A row for each engine: what it does with schemas of at least `_SIZE` characters."""
-    big = run.cases[run.cases["schema"].str.len() >= _SIZE]["case"]
-    asked = run.engines[(run.engines["stage"] == "compile") & run.engines["case"].isin(big)]
-    costs = run.costs[(run.costs["stage"] == "compile") & run.costs["case"].isin(big)]
-    for number, (name, version) in enumerate(_versions(run).items()):
-        outcomes = asked[asked["engine"] == name]["outcome"]
-        done = asked[(asked["engine"] == name) & (outcomes == "compiled")]["case"]
-        times = costs[(costs["engine"] == name) & costs["case"].isin(done)]["seconds"]
-        yield {
-            "engine": with_version(name, version),
-            "of": len(outcomes),
-            "refused": int((outcomes == "refused").sum()),
-            "failed": int((~outcomes.isin(_ANSWERED)).sum()),
-            "median_ms": float(times.median() * 1000) if len(times) else None,
-            "p90_ms": float(times.quantile(0.9) * 1000) if len(times) else None,
-            "wrong": int(wrong(run, number)[run.cases["case"].isin(big).to_numpy()].sum()),
-        }
-
-
-def _versions(run: Run) -> dict[str, str]:
-    engines = run.manifest["identity"]["engines"]
-    return {name: engines[name].get("version", "") for name in run.engine_names}
 
 
 def _page(runs: Runs) -> str:
@@ -144,8 +117,8 @@ def _page(runs: Runs) -> str:
         "Schemas that a real value shows, and others that only a generated everyday value shows.",
         markdown_table(_VALUES, tuple(values(told))),
         "## Large schemas",
-        f"Schemas of at least {_SIZE:,} characters; *wrong*: with a loss, a leak or a trap.",
-        markdown_table(_LARGE, tuple(large(run))),
+        LARGE_MEANS,
+        markdown_table(LARGE, tuple(large(run))),
         "## Refusals beside the original study",
         _BESIDE,
         markdown_table(_REFUSALS, tuple(refusals(run))),
@@ -158,7 +131,7 @@ def _tables(runs: Runs) -> Mapping[str, Table]:
     return {
         "counts": Table.of("", COUNTS, counts(run)),
         "times": Table.of("", _TIMES, times(run, told)),
-        "large": Table.of("", _LARGE, large(run)),
+        "large": Table.of("", LARGE, large(run)),
     }
 
 

@@ -248,7 +248,7 @@ def test_the_index_answers_by_tools_until_there_is_more(results):
     text = index_page(results)
     assert "these answers are of tools alone" in text
     assert "**outlines 0.2.14**: in 1 of 4 that it compiles ([tools](tools/README.md))" in text
-    (large,) = (line for line in text.splitlines() if line.startswith("- **Large"))
+    (large,) = (line for line in text.splitlines() if line.startswith("- **Large schemas*"))
     assert "**xgrammar 0.2.8** is right in all; llguidance 1.9.1 does not compile 1" in text
     assert "no result that tells is published yet" in large
 
@@ -259,6 +259,7 @@ def test_the_index_takes_its_answers_from_the_newest_engines(results):
         counted("llguidance", refused=40, wrong=3, traps=3),
         counted("outlines", refused=200, timed_out=50, wrong=1, leaks=1),
         counted("xgrammar", group="As servers have them", wrong=400),
+        counted("vllm", group="As servers have them", wrong=30, wrong_declared=20),
     ]
     (results / "newest").mkdir()
     (results / "newest" / "README.md").write_text("# The newest engines\n")
@@ -271,9 +272,10 @@ def test_the_index_takes_its_answers_from_the_newest_engines(results):
     text = index_page(results)
     assert "alone" not in text
     assert "**xgrammar 1**: refuses 2 and loses a value in 5 of 500 ([newest]" in text
-    (own,) = (line for line in text.splitlines() if line.startswith("- **Extraction"))
+    (own,) = (line for line in text.splitlines() if line.startswith("- **Extraction, by"))
     assert own.index("llguidance") < own.index("xgrammar") < own.index("outlines")
     assert "outlines 1 is wrong in 1 and does not compile 250" in own
+    assert "**vllm 1** is wrong in 30 (20 as it declares) ([newest]" in text
     assert "takes over 5 s of processor time to compile 50 or fails on them" in text
 
 
