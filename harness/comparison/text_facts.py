@@ -105,8 +105,8 @@ class TextFacts:
 _RARE_URI: Final = re.compile(r".*(?:@|//)\[|[A-Za-z]:(?:\w|$)")
 _ALSO_EVERYDAY: Final = str.maketrans("\n\t\r\u200d", "    ")
 _NAME: Final = re.compile(r"[^\W\d][\w .-]*")
-_EVERYDAY_DIGITS: Final = 17
-_SMALL, _LARGE = Decimal("1e-12"), Decimal("1e22")
+_EVERYDAY_DIGITS: Final = 16
+_SMALL, _LARGE = Decimal("1e-12"), 2**63
 
 
 def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
@@ -114,8 +114,8 @@ def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
 
     Its strings have characters of any script, emoji, tabs and ends of lines, and are no rarer text
     of a format, no address literal (RFC 3986, 5321), and nothing with a scheme of one letter; its
-    numbers have the size and the digits that computing gives; its keys are `names` or begin with a
-    letter. How it is spelt does not matter.
+    numbers are integers of 64 bits and fractions of 16 digits; its keys are `names` or begin with
+    a letter. How it is spelt does not matter.
     """
 
     def plain(value: Any) -> bool:
@@ -126,8 +126,8 @@ def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
             return all(map(plain, value))
         if isinstance(value, Decimal):
             digits = "".join(map(str, value.as_tuple().digits)).strip("0")
-            ordinary = _SMALL <= value.copy_abs() < _LARGE
-            return not digits or (len(digits) <= _EVERYDAY_DIGITS and ordinary)
+            few = len(digits) <= _EVERYDAY_DIGITS and value.copy_abs() >= _SMALL
+            return value.copy_abs() < _LARGE and (few or value == value.to_integral_value())
         if not isinstance(value, str):
             return isinstance(value, bool | None)  # JSON has no NaN
         if value.isascii() and value.isalnum():
