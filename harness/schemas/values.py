@@ -81,7 +81,7 @@ TINY: Final = 1e-8
 _NUMBERS: Final = (1, 0, 2, -1, 10, 0.5, 19.99, *range(3, 12))
 COMPUTED: Final = 4.793293779723737
 """A number with as many digits as computing gives."""
-_COMPUTED: Final = (COMPUTED, 47.376887, 2e-05, 1.2345678901234567e16, -273.15)
+_COMPUTED: Final = (COMPUTED, 47.376887, 0.0025, 1.2345678901234567e16, -273.15)
 _LARGEST: Final = 1.7976931348623157e308
 _RARE_NUMBERS: Final = (
     *(0.1 + 0.2, -0.5, 1.5, 0.1234567, TINY, -TINY, 3e22, 1e21, 123456789, -100, 2**53, 1e-300),

@@ -33,7 +33,7 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
 @pytest.mark.parametrize(
     ("text", "is_everyday"),
     [
-        ('{"a_b-c": [" ~", 0, -0.0, 1e-12, 0.1234567890123456, true, null]}', True),
+        ('{"a_b-c": [" ~", 0, -0.0, 1e-4, 0.1234567890123456, true, null]}', True),
         ('{"größe": 1000000000000.0000000000000000}', True),
         ('"\\u0061"', True),  # a letter, however it is spelt
         ('"\\u007f"', False),
@@ -49,7 +49,7 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
         ("9223372036854775808", False),
         ("1e21", False),
         ("0.30000000000000004", False),  # what is lost without the last digit is nothing
-        ("9e-13", False),
+        ("9e-5", False),
         ("0.123456789012345678", False),
         ("1e999999999999999999999", False),
         ('{"\\n": 1}', False),
