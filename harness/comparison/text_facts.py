@@ -106,7 +106,7 @@ _RARE_URI: Final = re.compile(r".*(?:@|//)\[|[A-Za-z]:(?:\w|$)")
 _ALSO_EVERYDAY: Final = str.maketrans("\n\t\r\u200d", "    ")
 _NAME: Final = re.compile(r"[^\W\d][\w .-]*")
 _EVERYDAY_DIGITS: Final = 16
-_SMALL, _LARGE = Decimal("1e-4"), 2**63
+_SMALL, _LARGE = Decimal("1e-4"), 2**53
 
 
 def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
@@ -114,8 +114,8 @@ def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
 
     Its strings have characters of any script, emoji, tabs and ends of lines, and are no rarer text
     of a format, no address literal (RFC 3986, 5321), and nothing with a scheme of one letter; its
-    numbers are integers of 64 bits and fractions of 16 digits from 0.0001 on; its keys are `names`
-    or begin with a letter. How it is spelt does not matter.
+    numbers are integers of 53 bits (RFC 7493) and fractions of 16 digits from 0.0001 on; its keys
+    are `names` or begin with a letter. How it is spelt does not matter.
     """
 
     def plain(value: Any) -> bool:

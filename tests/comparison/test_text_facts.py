@@ -45,8 +45,8 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
         ('"2EB8aa08-Aa98-11ea-B4Aa-73b441d16380"', False),  # no UUID is written so
         ('["2024-05-17T14:23:05+02:00", "https://example.com/a?q=b%20c&d=1#e"]', True),
         ('"\\ud800"', False),
-        ("9223372036854775807", True),
-        ("9223372036854775808", False),
+        ("9007199254740991", True),
+        ("9007199254740992", False),
         ("1e21", False),
         ("0.30000000000000004", False),  # what is lost without the last digit is nothing
         ("9e-5", False),
