@@ -1,7 +1,7 @@
 """The page on every engine that can be installed: the same schemas, and engines in pairs.
 
-The run takes about 20 s of processor time a schema, nearly all of it for lm-format-enforcer: an hour
-on two cores.
+The run takes about 20 s of processor time a schema, nearly all of it for lm-format-enforcer: an
+hour on two cores.
 """
 
 from __future__ import annotations
