@@ -71,6 +71,11 @@ def _group(key: str, runs: Runs) -> Iterator[str]:
         yield f"This part has {schemas(run)}."
     if key == "servers":
         yield "Values alone were put to these, whole, and no walks over tokens were made."
+    if any(run.manifest.get("commit") != other.manifest.get("commit") for other in runs.values()):
+        yield (
+            f"This part was made by the code of commit {str(run.manifest.get('commit'))[:7]}; parts"
+            " that other code made have other generated values, and the same real ones."
+        )
     yield sentences(run.summary)
     yield remarks(run)
 
