@@ -15,8 +15,7 @@ from typing import Final
 
 from benchmarks.pages.layout import GROUPS, SERVERS, SPECIFICATION, WORDS, listed, page
 from benchmarks.site.published import Published
-from harness.engines.presets import servers
-from harness.engines.specs import DEFAULT, with_version
+from harness.engines.specs import with_version
 
 _ABOUT: Final[Mapping[str, str]] = {
     "newest": "The newest engines, as shipped, and servers' presets, with their bugs",
@@ -86,19 +85,28 @@ def _rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.exists() else []
 
 
-def counted(root: Path, group: str = SPECIFICATION) -> Source | None:
-    """What `newest`, else `values`, has of a group of `GROUPS`; None where neither is published."""
+def _table(root: Path, file: str, group: str) -> tuple[str, list[dict[str, str]]]:
+    """The rows of a group of `GROUPS` in a table of `newest`, else of `values`, and whose it is."""
     for name in ("newest", "values"):
         rows = [
             row
-            for row in _rows(root / name / "counts.csv")
-            if row["engine"] in GROUPS[group] and row["group"] in ("", group)
+            for row in _rows(root / name / file)
+            if row["engine"].split(" ", maxsplit=1)[0] in GROUPS[group]
+            and row.get("group", "") in ("", group)
         ]
         if rows:
-            asked = max(int(row["schemas"]) for row in rows)
-            schemas = f"{asked:,} schemas of MaskBench"
-            return Source(name, schemas, [*map(_answer, rows)], _slow(root / name))
-    return None
+            return name, rows
+    return "", []
+
+
+def counted(root: Path, group: str = SPECIFICATION) -> Source | None:
+    """What a large run says of a group of `GROUPS`; None where none is published."""
+    name, rows = _table(root, "counts.csv", group)
+    if not rows:
+        return None
+    asked = max(int(row["schemas"]) for row in rows)
+    answers = [*map(_answer, rows)]
+    return Source(name, f"{asked:,} schemas of MaskBench", answers, _slow(root / name))
 
 
 def _slow(page: Path) -> str:
@@ -116,11 +124,11 @@ def _answer(row: Mapping[str, str]) -> Answer:
     return Answer(engine, int(row["schemas"]), failed=failed, **numbers)
 
 
-def tools(root: Path, specs: Sequence[str] = DEFAULT) -> Source | None:
+def tools(root: Path, group: str = SPECIFICATION) -> Source | None:
     """The answers of `tools`; a preset has them where it was asked."""
     published = Published.read(root)
     answers = []
-    for spec in filter(published.was_asked_about_tools, specs):
+    for spec in filter(published.was_asked_about_tools, GROUPS[group]):
         words = [row["finding"].split(", ") for row in published.findings if row["engine"] == spec]
         counts = published.counts(spec)
         told = {name: counts[name] for name in ("loses", "leaks", "traps")}
@@ -137,16 +145,10 @@ _OF_LARGE: Final = ("of", "refused", "failed", "wrong", "wrong_declared")
 
 def large(root: Path, group: str = SPECIFICATION) -> Source | None:
     """The answers on large schemas, as `counted`."""
-    for name in ("newest", "values"):
-        answers = [
-            Answer(row["engine"], **{name: int(row[name]) for name in _OF_LARGE})
-            for row in _rows(root / name / "large.csv")
-            if row["engine"].split(" ", maxsplit=1)[0] in GROUPS[group]
-        ]
-        if answers:
-            asked = max(one.of for one in answers)
-            return Source(name, f"{asked:,} large schemas of MaskBench", answers)
-    return None
+    name, rows = _table(root, "large.csv", group)
+    answers = [Answer(row["engine"], **{key: int(row[key]) for key in _OF_LARGE}) for row in rows]
+    asked = max((one.of for one in answers), default=0)
+    return Source(name, f"{asked:,} large schemas of MaskBench", answers) if answers else None
 
 
 def _lines(sources: Sequence[Source], told: Callable[[Answer, str], str]) -> str:
@@ -214,7 +216,7 @@ def _answers(root: Path) -> Iterator[str]:
     yield "## What to choose?"
     choices = (
         ("Tools", of_tools, _usable),
-        ("Tools, on a server", tools(root, servers()), _usable),
+        ("Tools, on a server", tools(root, SERVERS), _usable),
         ("Extraction, by a schema of your own", main, _reliable),
         ("Extraction, on a server", counted(root, SERVERS), _reliable),
         ("Large schemas", large(root), _usable),

@@ -90,12 +90,16 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return as_markdown(Table.of("", columns, rows)) if rows else ""
 
 
-def wrong(run: Run, engine: int, *, bugs: bool = False) -> NDArray[np.bool_]:
-    """In which cases of a run an engine loses, leaks or traps an everyday value, shape (cases,).
+def wrong(rates: Rates, engine: int, among: NDArray[np.bool_] | bool = True) -> Row:
+    """In how many of some cases an engine loses, leaks or traps an everyday value.
 
-    With `bugs` what is as the engine declares does not count.
+    `among` says which cases, shape (cases,); ``wrong_declared`` are those in which it does so only
+    as it declares.
     """
-    return Rates(stored_run(run.directory)).shown_by(engine, COSTLY, bugs=bugs) < EVERYDAY
+    every, by_bugs = (
+        (rates.shown_by(engine, COSTLY, bugs=bugs) < EVERYDAY) & among for bugs in (False, True)
+    )
+    return {"wrong": int(every.sum()), "wrong_declared": int((every & ~by_bugs).sum())}
 
 
 def schemas(run: Run) -> str:
@@ -174,13 +178,12 @@ some of them only as it declares."""
 
 def counts(run: Run, group: str = "") -> Iterator[Row]:
     """A row with `COUNTS` for each engine of a run."""
+    rates = Rates(stored_run(run.directory))
     for number, (name, one) in enumerate(run.summary["engines"].items()):
         row = {"group": group, "engine": name, "version": one["version"]}
         row |= {"schemas": sum(one["compile"].values()), **one["compile"]}
         row |= {"judged": one["loss"]["of"], "by_format_alone": one["format_only"]["schemas"]}
-        all_, by_bugs = (int(wrong(run, number, bugs=bugs).sum()) for bugs in (False, True))
-        row |= {"no_json": one["not_json"]["schemas"]}
-        row |= {"wrong": all_, "wrong_declared": all_ - by_bugs}
+        row |= {"no_json": one["not_json"]["schemas"], **wrong(rates, number)}
         for column, effect in (("loses", "loss"), ("leaks", "leak"), ("traps", "trap")):
             row |= {column: one[effect]["schemas"], f"{column}_real": one[effect]["real"]}
         yield row
@@ -201,15 +204,14 @@ ANSWERED: Final = ("compiled", "refused")
 
 def large(run: Run) -> Iterator[Row]:
     """A row for each engine: what it does with schemas of at least `_SIZE` characters."""
-    big = run.cases[run.cases["schema"].str.len() >= _SIZE]["case"]
+    here = (run.cases["schema"].str.len() >= _SIZE).to_numpy()
+    big, rates = run.cases[here]["case"], Rates(stored_run(run.directory))
     asked = run.engines[(run.engines["stage"] == "compile") & run.engines["case"].isin(big)]
     costs = run.costs[(run.costs["stage"] == "compile") & run.costs["case"].isin(big)]
     for number, (name, version) in enumerate(versions_of(run).items()):
         outcomes = asked[asked["engine"] == name]["outcome"]
         done = asked[(asked["engine"] == name) & (outcomes == "compiled")]["case"]
         times = costs[(costs["engine"] == name) & costs["case"].isin(done)]["seconds"]
-        here = run.cases["case"].isin(big).to_numpy()
-        all_, by_bugs = (int(wrong(run, number, bugs=b)[here].sum()) for b in (False, True))
         yield {
             "engine": with_version(name, version),
             "of": len(outcomes),
@@ -217,8 +219,7 @@ def large(run: Run) -> Iterator[Row]:
             "failed": int((~outcomes.isin(ANSWERED)).sum()),
             "median_ms": float(times.median() * 1000) if len(times) else None,
             "p90_ms": float(times.quantile(0.9) * 1000) if len(times) else None,
-            "wrong": all_,
-            "wrong_declared": all_ - by_bugs,
+            **wrong(rates, number, here),
         }
 
 
