@@ -41,8 +41,8 @@ from harness.workers import wire
 _BATCH: Final = 256
 """Texts in one request, which has a limit of time."""
 _ROOM, _SLOW_ROOM = 2_000_000, 12_000
-"""Bytes of spellings that an engine is asked about in a case, and one that is slow to
-consume; what is left is unclear."""
+"""Bytes of spellings that an engine is asked about in a case, and one with slow texts; what is left
+is unclear."""
 _FULLY, _FEW = 48, 6
 """So many searches of a case try every spelling; the others the likeliest."""
 _MENDS: Final = 3

@@ -10,7 +10,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,9 +45,9 @@ class EngineSpec:
 
     `name` is the spec's canonical text, and the engine's name in every table; `options` are all of
     its adapter's. A `version` of None is the installed one. `packages`, as ``name==version``, are
-    what a preset needs, None for the adapter's own. `slow_masks` and `slow_texts`: see
-    `harness.protocol.Engine`.
-    `path` is the build that is asked for, `build` what tells this one from all others, if known.
+    what a preset needs, None for the adapter's own. Of `slow_masks` and `slow_texts` see
+    `harness.protocol.Engine`. `path` is the build that is asked for, `build` what tells this one
+    from all others, if known.
     """
 
     name: str
@@ -157,7 +157,8 @@ def parse_spec(text: str) -> EngineSpec:
         _completed(name, adapter.OPTIONS, given),
         None if path else version,
         paths=paths,
-        **_slow([adapter]),
+        slow_masks=_declared([adapter], "SLOW_MASKS"),
+        slow_texts=_declared([adapter], "SLOW_TEXTS"),
         path=path,
     )
 
@@ -165,19 +166,19 @@ def parse_spec(text: str) -> EngineSpec:
 def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
     given = _given_options(text, read.rest, preset.options)
     own = _completed(read.name, preset.options, given)
-    backends = {one.engine for one in preset.backends_for(own).values()}
+    adapters = [adapter_class(built_in()[one.engine]) for one in preset.backends_for(own).values()]
     return EngineSpec(
         _canonical(read.name, read.version, given),
         presets.REFERENCE,
         {**own, "server": preset.server, "release": preset.release},
         packages=preset.requirements(own),
-        **_slow([adapter_class(built_in()[name]) for name in backends]),
+        slow_masks=_declared(adapters, "SLOW_MASKS"),
+        slow_texts=_declared(adapters, "SLOW_TEXTS"),
     )
 
 
-def _slow(adapters: Collection[Any]) -> dict[str, Any]:
-    names = ("slow_masks", "slow_texts")
-    return {name: any(getattr(one, name.upper(), False) for one in adapters) for name in names}
+def _declared(adapters: Iterable[Any], name: str) -> bool:
+    return any(getattr(one, name, False) for one in adapters)
 
 
 def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
