@@ -23,9 +23,9 @@ def _of_schema(edits: Callable[[object], Iterator[object]]) -> Pass:
 
 
 def _of_json(edits: Callable[[bytes], Iterator[bytes]]) -> Pass:
-    """Edits of texts that are JSON and fed byte by byte."""
+    """Edits of texts that are fed byte by byte and JSON, but for their encoding."""
     return lambda case: (
-        case.with_text(text) for text in (edits(case.text) if is_json(case) else ())
+        case.with_text(text) for text in (edits(case.text) if is_json(case, "replace") else ())
     )
 
 
@@ -37,21 +37,19 @@ def _of_bytes(edits: Callable[[bytes], Iterator[bytes]]) -> Pass:
             yield from map(case.with_text, edits(case.text))
             return
         before, after = case.around
-        for text in edits(before):
-            yield case.with_around(text, after)
-        for text in edits(after):
-            yield case.with_around(before, text)
+        yield from (case.with_around(text, after) for text in edits(before))
+        yield from (case.with_around(before, text) for text in edits(after))
 
     return edited
 
 
-def is_json(case: ErrorCase) -> bool:
-    """Whether the text is JSON and fed byte by byte.
+def is_json(case: ErrorCase, ill_formed: str = "strict") -> bool:
+    """Whether the text is JSON and fed byte by byte; `ill_formed` is how to decode it.
 
     A raw control character may be what is at issue; halves of a surrogate pair are no text.
     """
     try:
-        json.loads(case.text.decode(), strict=False)
+        json.loads(case.text.decode(errors=ill_formed), strict=False)
     except (ValueError, RecursionError):
         return False
     return not case.token

@@ -60,7 +60,7 @@ def simpler_twins(text: bytes) -> Iterator[bytes]:
 
 
 def members_left_out(text: bytes) -> Iterator[bytes]:
-    """The JSON text without one member or item."""
+    """The JSON text without one member or item, then with one in place of all that holds it."""
     for span in _values(root_of(text)):
         parts = [(entry.key.start, entry.value.end) for entry in span.entries]
         for number, (start, end) in enumerate(parts):
@@ -69,6 +69,7 @@ def members_left_out(text: bytes) -> Iterator[bytes]:
             elif number:
                 start = parts[number - 1][1]  # noqa: PLW2901
             yield put(text, (start, end), b"")
+        yield from (put(text, (span.start, span.end), one.value.raw) for one in span.entries)
 
 
 def without_layout(text: bytes) -> Iterator[bytes]:

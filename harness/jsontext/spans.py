@@ -197,7 +197,8 @@ def characters(node: ValueSpan) -> list[Part]:
 
 
 def _name(raw: bytes) -> str:
-    return str(json.loads(raw)) if b"\\" in raw else raw[1:-1].decode()
+    name = raw.decode(errors="surrogateescape")
+    return str(json.loads(name, strict=False)) if "\\" in name else name[1:-1]
 
 
 def _closers(text: bytes) -> dict[int, int]:

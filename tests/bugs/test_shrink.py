@@ -290,6 +290,14 @@ def key_of_no_pattern(schema, text):
     return Symptom(2, "bug", "", f"inside key: {sort_of(key[1][:1])}")
 
 
+def ill_formed_below_an_object(schema, text):
+    bad = re.search(rb"(?<=\")[\x80-\xff]", text)
+    with suppress(ValueError):
+        if isinstance(json.loads(text.decode(errors="replace")), dict) and bad:
+            return Symptom(bad.start(), "bug", "json", "json")
+    return None
+
+
 def broken_where(is_forgotten):
     """What shows the first error of a validator where the engine forgets its rule.
 
@@ -362,6 +370,12 @@ ONE = {
         [({"type": "array", "uniqueItems": True}, text)
          for text in (b'["ab","ab"]', b'[{"a":{}},{"a":{}}]', b"[[],[]]", b"[null,true,null]")],
         {b"[0,0]"},
+    ),
+    "ill-formed UTF-8, whatever stands around it": (
+        "false_acceptance", ill_formed_below_an_object,
+        [({"type": "object"}, text)
+         for text in (b'{"":{"":null},"":"\xc0\x87"}', b'{"":"\xf4\xb4\x84\x94","":{}}',
+                      b'{"":["\xe0\x89"]}', b'{"":{"a":[0],"b":["\xc0\x9a"]},"":true}')], None,
     ),
     "a value that holds none, where only those that do are taken": (
         "false_rejection",
