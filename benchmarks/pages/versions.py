@@ -21,6 +21,8 @@ _ENGINES: Final = ("xgrammar@0.1.32", "xgrammar", "llguidance@1.6.1", "llguidanc
 _LIMITS: Final = ("--walks", "0", "--compile-timeout", "5", "--case-budget", "120")
 _TITLES: Final = {"maskbench": "Schemas of MaskBench", "embedded": "The embedded cases"}
 _SEVERAL: Final = {"maskbench": "{} of MaskBench", "embedded": "{} among the embedded cases"}
+_MOST: Final = 10
+"""Bugs of a status that are listed: those that cost a value come first."""
 _COLUMNS: Final = (
     *("cases", "engine", "old", "new", "bug", "status", "effect", "title", "schema", "text"),
 )
@@ -60,7 +62,7 @@ def _page(runs: Runs) -> str:
     )
     parts = [lead]
     for key, run in runs.items():
-        text = comparison_markdown(_compared(run)).replace("\n#", "\n##")
+        text = comparison_markdown(_compared(run), _MOST).replace("\n#", "\n##")
         parts += [f"## {_TITLES[key]}", f"#{text}"]
     return page("What changed between two versions", *parts)
 

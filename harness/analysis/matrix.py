@@ -147,10 +147,7 @@ def _examples(stored: StoredRun) -> dict[tuple[int, str], dict[str, Any]]:
     column_of = {effect: name for name, effects in _OF_EFFECT.items() for effect in effects}
     wanted = {
         (row["evidence"], row["row"]): row
-        for row in stored.rows(
-            statement("examples", most=str(_CANDIDATES)),
-            list(column_of),
-        )
+        for row in stored.rows(statement("examples", most=str(_CANDIDATES)), list(column_of))
     }
     rows = {
         side: np.array([row for one, row in wanted if one == side], dtype=np.int64)

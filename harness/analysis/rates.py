@@ -52,10 +52,7 @@ class Rates:
     def __init__(self, stored: StoredRun) -> None:
         self.stored = stored
         self.sampled = is_sample(stored.run)
-        self._effects = stored.arrays(
-            statement("effects"),
-            list(kinds.EFFECTS),
-        )
+        self._effects = stored.arrays(statement("effects"), list(kinds.EFFECTS))
         tested = stored.arrays(
             "SELECT DISTINCT engine, case_row FROM tested WHERE verdict IN ('valid', 'invalid')"
         )

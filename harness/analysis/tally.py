@@ -159,10 +159,7 @@ def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
 def _by_kind(stored: StoredRun) -> Mapping[tuple[int, str, str], Mapping[str, int]]:
     """By engine, evidence and kind: verdicts in all (``tokens``) and by class, and their cases."""
     classes = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)
-    rows = stored.rows(
-        statement("kinds", classes=classes),
-        list(ERRORS),
-    )
+    rows = stored.rows(statement("kinds", classes=classes), list(ERRORS))
     names = (*_COUNTS[FALSE_ACCEPTANCE.name], *CLASSES)
     found: dict[tuple[int, str, str], Mapping[str, int]] = {
         key: dict.fromkeys(names, 0)
@@ -189,11 +186,7 @@ def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:
         {"compile": dict.fromkeys(COMPILE_STATUSES, 0), "failures": {}, "adapter_faults": {}}
         for _ in stored.engines
     ]
-    for row in stored.rows(
-        statement("parts"),
-        list(ADAPTER_FAULTS),
-        EQUAL,
-    ):
+    for row in stored.rows(statement("parts"), list(ADAPTER_FAULTS), EQUAL):
         if row["part"] != "compile" or row["word"] in COMPILE_STATUSES:
             parts[row["engine"]][row["part"]][row["word"]] = row["n"]
     return parts

@@ -15,11 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_NOT_INTERRUPTED = (
-    "harness.engines.panel",
-    "harness.validators.judge",
-    "harness.workers.",
-)
+_NOT_INTERRUPTED = ("harness.engines.panel", "harness.validators.judge", "harness.workers.")
 """Modules that talk to processes: half a message would be worse than waiting for its end."""
 
 _AGAIN = 0.05

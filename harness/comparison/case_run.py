@@ -340,12 +340,7 @@ class RunningCase:
         return None
 
     def failed(
-        self,
-        engine: int,
-        failure: Failure,
-        stage: str,
-        walk: int = -1,
-        number: int = -1,
+        self, engine: int, failure: Failure, stage: str, walk: int = -1, number: int = -1
     ) -> None:
         """Note a failure of an engine; some of them end its part in the case.
 

@@ -159,12 +159,7 @@ class CaseWalk:
         return choose_for_most(position) if continues else (None, ())
 
     def _dispute(
-        self,
-        position: Position,
-        here: Arrived,
-        state: State,
-        token: int | None,
-        canonical: int,
+        self, position: Position, here: Arrived, state: State, token: int | None, canonical: int
     ) -> Mapping[int, Failure]:
         """Find and resolve the disputes of one position, look for other flaws, note all of it."""
         run, tools = self.run, self.run.tools
@@ -307,10 +302,7 @@ class CaseWalk:
         resolution.locate(self.run.schema)
 
     def _recovered(
-        self,
-        position: Position,
-        engines: tuple[int, ...],
-        failed: Mapping[int, Failure],
+        self, position: Position, engines: tuple[int, ...], failed: Mapping[int, Failure]
     ) -> tuple[int, ...]:
         """The engines that go on, those that failed while resolving brought back."""
         stay = []

@@ -135,10 +135,7 @@ class SharedResolver:
         resolution.attempt(list_of, lists, effort.attempts)
 
     def _roll(
-        self,
-        resolution: PositionResolution,
-        situation: npt.NDArray[np.int32],
-        effort: Effort,
+        self, resolution: PositionResolution, situation: npt.NDArray[np.int32], effort: Effort
     ) -> dict[tuple[int, int], Status]:
         """Roll out what is left, and try each new completion on the tokens around it.
 

@@ -281,13 +281,7 @@ class VerdictNotes:
             )
 
     def of_text(
-        self,
-        evidence: str,
-        engine: int,
-        number: int,
-        fed: FedText,
-        probed: Probed,
-        refused_at: int,
+        self, evidence: str, engine: int, number: int, fed: FedText, probed: Probed, refused_at: int
     ) -> None:
         """What a text proves about one engine: see `conclude`."""
         for verdict in conclude(fed, probed, refused_at):

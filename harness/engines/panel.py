@@ -91,11 +91,7 @@ class Panel:
     """Whether what it is given to compile are regular expressions."""
 
     def __init__(
-        self,
-        specs: Sequence[EngineSpec],
-        vocabulary_path: str,
-        words: int,
-        limits: Limits,
+        self, specs: Sequence[EngineSpec], vocabulary_path: str, words: int, limits: Limits
     ) -> None:
         self.specs = tuple(specs)
         self.limits = limits

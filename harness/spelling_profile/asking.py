@@ -41,10 +41,7 @@ _CONTRADICTION: Final = "its mask allows a token that it does not consume"
 
 
 def profile_of(
-    engines: Sequence[str],
-    *,
-    limits: Limits = LIMITS,
-    rows: Sequence[Spelling] | None = None,
+    engines: Sequence[str], *, limits: Limits = LIMITS, rows: Sequence[Spelling] | None = None
 ) -> Profile:
     """Ask the engines of some specs for every row, or for those that are given.
 

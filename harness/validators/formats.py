@@ -55,7 +55,7 @@ _BEFORE_2020: dict[str, FormatCheck] = {"email": format_checks.is_addr_spec}
 """These drafts cite RFC 5322, section 3.4.1, of which RFC 5321 allows a part."""
 _BEFORE_2019: dict[str, FormatCheck] = _BEFORE_2020 | {
     # RFC 1034, section 3.1, which these drafts cite, knows names with a dot at the end.
-    "hostname": partial(format_checks.is_hostname, rooted=True),
+    "hostname": partial(format_checks.is_hostname, rooted=True)
 }
 _OLDER = dict.fromkeys(("draft-04", "draft-06", "draft-07"), _BEFORE_2019) | {
     "2019-09": _BEFORE_2020

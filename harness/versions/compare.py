@@ -139,10 +139,7 @@ class Comparison:
 
 
 def compare(
-    old: Side,
-    new: Side,
-    bugs: Callable[[Side], BugList],
-    catalogue: Catalogue,
+    old: Side, new: Side, bugs: Callable[[Side], BugList], catalogue: Catalogue
 ) -> Comparison:
     """Compare two versions of an engine; `bugs` gives the bugs of a side's run.
 

@@ -10,10 +10,10 @@ from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
 from harness.printable import code, escaped, markdown
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
-from harness.verdict_kinds import REJECTIONS
+from harness.verdict_kinds import COSTLY, REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING
-from harness.versions.compare import Comparison
+from harness.versions.compare import BugChange, Comparison
 
 _HEADINGS: Final = {
     NEW: "New",
@@ -32,17 +32,21 @@ _MOST: Final = 30
 """Cases that are listed; JSON, the baseline's file and the run have all."""
 
 
-def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
-    """The comparisons, each with its own heading."""
-    return "\n".join(line for one in comparisons for line in _comparison(one)) + "\n"
+def comparison_markdown(comparisons: Sequence[Comparison], most: int = _MOST) -> str:
+    """The comparisons, each with its own heading, and at most so many bugs of each status."""
+    return "\n".join(line for one in comparisons for line in _comparison(one, most)) + "\n"
 
 
-def _comparison(one: Comparison) -> Iterator[str]:
-    new, fixed, remaining, unknown = (len(one.having(status)) for status in _HEADINGS)
+def _comparison(one: Comparison, most: int) -> Iterator[str]:
+    became = {status: one.having(status) for status in _HEADINGS}
+    new, fixed, remaining, unknown = map(len, became.values())
+    some = (sum(each.bug.effect in COSTLY for each in changes) for changes in became.values())
+    costly = "{} new, {} fixed, {} still there".format(*some)
     engine = read_spec(one.new.engine).name
     yield f"## {markdown(f'{engine} {one.old.label} → {one.new.label}')}\n"
     yield (
-        f"{new} new bugs, {fixed} fixed, {remaining} still there, {unknown} that cannot be told."
+        f"{new} new bugs, {fixed} fixed, {remaining} still there, {unknown} that cannot be told;"
+        f" of these cost a value: {costly}."
     )
     if left := max(one.pending.values()):
         yield (
@@ -60,12 +64,9 @@ def _comparison(one: Comparison) -> Iterator[str]:
     ]
     yield as_markdown(Table.of("", times[0], times)).rstrip()
     for status, heading in _HEADINGS.items():
-        if changes := one.having(status):
+        if changes := became[status]:
             yield f"\n### {heading}: {len(changes)}\n"
-        for change in changes:
-            schemas = f"{change.bug.cases:,} of {change.bug.judged:,} schemas"
-            about = "; ".join(filter(None, (schemas, change.reason)))
-            yield from _bug(change.bug, f"{markdown(change.bug.title)} ({about})")
+            yield from first(map(_change, changes), most)
 
 
 def _schemas(one: Comparison) -> Iterator[str]:
@@ -98,6 +99,12 @@ def _rate(rate: Mapping[str, Any]) -> str:
     return words + ")."
 
 
+def _change(change: BugChange) -> str:
+    schemas = f"{change.bug.cases:,} of {change.bug.judged:,} schemas"
+    about = "; ".join(filter(None, (schemas, change.reason)))
+    return "\n".join(_bug(change.bug, f"{markdown(change.bug.title)} ({about})"))
+
+
 def _bug(bug: Bug, about: str) -> Iterator[str]:
     yield f"- {code(bug.id)} {about}"
     if bug.effect_in_words:
@@ -110,11 +117,11 @@ def _text(bug: Bug) -> str:
     return marked(bug) if bug.error.kind in REJECTIONS else escaped(bug.error.text)
 
 
-def first(lines: Iterable[str]) -> list[str]:
-    """The first of many lines, and how many more there are."""
-    every = list(lines)
-    more = len(every) - _MOST
-    return [*every[:_MOST], *([f"and {more:,} more"] if more > 0 else [])]
+def first(items: Iterable[str], most: int = _MOST) -> list[str]:
+    """The first of many items of a list, and how many more there are."""
+    every = list(items)
+    more = len(every) - most
+    return [*every[:most], *([f"\nand {more:,} more"] if more > 0 else [])]
 
 
 def baseline_verdict(diff: BaselineDiff) -> str:

@@ -11,8 +11,9 @@ import pytest
 from harness.bugs.trial import Symptom
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG, LOST_VALUE, SPELLING, TRAP
-from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
-from harness.versions.compare import sides
+from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, BugChange, bug_change
+from harness.versions.compare import Comparison, sides
+from harness.versions.text import comparison_markdown
 from tests.buglists import bug
 from tests.command import STUDY, finished_run, maskcourt
 from tests.planted import AGE, PAIR
@@ -62,6 +63,29 @@ def test_builds_of_one_version_are_two_sides(tmp_path):
     assert (old.label, new.label) == ("1.0 (./old.whl)", "1.0 (./new.whl)")
 
 
+def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted():
+    effects = (LOST_VALUE, TRAP, SPELLING)
+    figures = dict.fromkeys(("time_to_first_mask", "time_between_masks"), {"p50": 1, "p99": 2})
+    told = comparison_markdown(
+        [
+            Comparison(
+                old=SimpleNamespace(label="1.0"),
+                new=SimpleNamespace(label="2.0", engine="a@2.0"),
+                changes=tuple(BugChange(bug(effect=one), NEW, "") for one in effects),
+                schemas={"schemas": 3, "compiled_now": {}, "not_now": {}, "rates": ()},
+                times=dict.fromkeys(("old", "new"), figures),
+                pending={"1.0": 0},
+            )
+        ],
+        most=2,
+    )
+    assert "3 new bugs, 0 fixed" in told
+    assert "of these cost a value: 2 new, 0 fixed" in told
+    assert told.count("lost value:") + told.count("trap:") == 2
+    assert "spelling:" not in told
+    assert told.endswith("\n\nand 1 more\n")
+
+
 @pytest.fixture(scope="module")
 def run(vocabulary_file, tmp_path_factory):
     """A finished run of an engine beside one that forgets two keywords."""
@@ -92,6 +116,7 @@ class TestCommand:
         done = self.compared(run, NEWER, OLD, "--markdown")
         assert done.returncode == 0, done.stderr
         assert "2 new bugs, 0 fixed, 0 still there" in done.stdout
+        assert "of these cost a value: 2 new, 0 fixed" in done.stdout
         assert '  - schema `{"type":"integer","minimum":1}`' in done.stdout
         assert "### New: 2" in done.stdout
 
