@@ -12,8 +12,8 @@ from harness.printable import code, escaped, markdown
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import COSTLY, REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
-from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING
-from harness.versions.compare import BugChange, Comparison
+from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, BugChange
+from harness.versions.compare import Comparison
 
 _HEADINGS: Final = {
     NEW: "New",
