@@ -65,7 +65,8 @@ def test_builds_of_one_version_are_two_sides(tmp_path):
 
 def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted():
     effects = (LOST_VALUE, TRAP, SPELLING)
-    figures = dict.fromkeys(("time_to_first_mask", "time_between_masks"), {"p50": 1, "p99": 2})
+    figures = {"p50": 1, "p99": 2}
+    times = {"time_to_first_mask": figures, "time_between_masks": figures}
     told = comparison_markdown(
         [
             Comparison(
@@ -73,7 +74,7 @@ def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted()
                 new=SimpleNamespace(label="2.0", engine="a@2.0"),
                 changes=tuple(BugChange(bug(effect=one), NEW, "") for one in effects),
                 schemas={"schemas": 3, "compiled_now": {}, "not_now": {}, "rates": ()},
-                times=dict.fromkeys(("old", "new"), figures),
+                times={"old": times, "new": times},
                 pending={"1.0": 0},
             )
         ],
