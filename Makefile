@@ -123,11 +123,14 @@ else ifeq ($(ONLY),gates)
 results: $(VENV)/.report
 	$(BIN)/python -m benchmarks.gates
 	$(BIN)/python -m benchmarks.published index
+else ifneq ($(filter $(ONLY),spellings conformance protocol),)
+results: $(VENV)/.engines
+	$(BIN)/python -m benchmarks.batteries $(ONLY)
 else ifeq ($(ONLY),reports)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.reports
 else
-results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, gates, recall, reports, index
+results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, gates, recall, reports, spellings, conformance, protocol, index
 	$(BIN)/python -m benchmarks.published $(ONLY) $(RESULTS)
 endif
 

@@ -55,10 +55,12 @@ def rows(key: str, comparisons: list[Comparison]) -> Iterator[Row]:
 def _page(runs: Runs) -> str:
     several = listed([_SEVERAL[key].format(schemas(run)) for key, run in runs.items()])
     lead = (
-        f"Two versions of an engine on {several}. {WORDS} Each bug is put to both versions, by its"
-        " smallest case; what is refused there stands between » and «. Values alone, no walks over"
-        " tokens. Written by `make results ONLY=versions`; all are in [changes.csv](changes.csv),"
-        " versions and options in [manifest.json](manifest.json)."
+        f"Two versions of an engine on {several}, in the configuration closest to the"
+        " specification; as shipped xgrammar compiles more in time ([newest](../newest/README.md))."
+        f" {WORDS} Each bug is put to both versions, by its smallest case; what is refused there"
+        " stands between » and «. Values alone, no walks over tokens. Written by"
+        " `make results ONLY=versions`; all are in [changes.csv](changes.csv), versions and options"
+        " in [manifest.json](manifest.json)."
     )
     parts = [lead]
     for key, run in runs.items():

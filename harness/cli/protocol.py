@@ -41,7 +41,7 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
 
     No text is judged: each library is held against itself alone.
     """
-    summary = Summary(_check(asked))
+    summary = Summary(checked(asked))
     if json.as_json:
         on = {"vocabulary": asked.vocabulary, "cases": asked.cases, "seed": asked.seed}
         print_json({**on, **summary.as_json()})
@@ -51,7 +51,8 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
         sys.exit(1)
 
 
-def _check(asked: ProtocolRequest) -> list[CaseResult]:
+def checked(asked: ProtocolRequest) -> list[CaseResult]:
+    """What each engine makes of each rule on each case, as they are tried; raises UsageError."""
     specs = provide_all(parse_specs(asked.engines))
     source, vocabulary = open_cases(asked.cases), open_vocabulary(asked.vocabulary)
     cases = select(source, sample=asked.sample, seed=asked.seed)

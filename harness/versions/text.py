@@ -61,8 +61,9 @@ def _comparison(one: Comparison, most: int) -> Iterator[str]:
         {"time, in µs": name.replace("_", " ")}
         | {f"{side} {figure}": one.times[side][name][figure] for side, figure in figures}
         for name in _TIMES
+        if one.times["new"][name]["p50"] is not None
     ]
-    yield as_markdown(Table.of("", times[0], times)).rstrip()
+    yield as_markdown(Table.of("", times[0], times)).rstrip() if times else ""
     for status, heading in _HEADINGS.items():
         if changes := became[status]:
             yield f"\n### {heading}: {len(changes)}\n"
@@ -100,9 +101,10 @@ def _rate(rate: Mapping[str, Any]) -> str:
 
 
 def _change(change: BugChange) -> str:
-    schemas = f"{change.bug.cases:,} of {change.bug.judged:,} schemas"
-    about = "; ".join(filter(None, (schemas, change.reason)))
-    return "\n".join(_bug(change.bug, f"{markdown(change.bug.title)} ({about})"))
+    bug = change.bug
+    schemas = f"{bug.cases:,} of {bug.judged:,} schemas"
+    about = "; ".join(filter(None, (schemas, bug.shown_in_words, change.reason)))
+    return "\n".join(_bug(bug, f"{markdown(bug.title)} ({about})"))
 
 
 def _bug(bug: Bug, about: str) -> Iterator[str]:

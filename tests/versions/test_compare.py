@@ -66,7 +66,7 @@ def test_builds_of_one_version_are_two_sides(tmp_path):
 def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted():
     effects = (LOST_VALUE, TRAP, SPELLING)
     figures = {"p50": 1, "p99": 2}
-    times = {"time_to_first_mask": figures, "time_between_masks": figures}
+    times = {"time_to_first_mask": figures, "time_between_masks": dict.fromkeys(figures)}
     told = comparison_markdown(
         [
             Comparison(
@@ -85,6 +85,8 @@ def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted()
     assert told.count("lost value:") + told.count("trap:") == 2
     assert "spelling:" not in told
     assert told.endswith("\n\nand 1 more\n")
+    assert "time to first mask" in told
+    assert "time between masks" not in told
 
 
 @pytest.fixture(scope="module")

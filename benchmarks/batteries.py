@@ -1,0 +1,152 @@
+"""Pages of fixed batteries: ``python -m benchmarks.batteries NAME``, spellings or another.
+
+Each asks every engine what the command of its name asks; the page and its data are written from
+what is answered, and no figure is typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from harness.classification.departures import load_catalogue
+from harness.cli.protocol import ProtocolRequest, checked
+from harness.conformance import printing as conformance_printing
+from harness.conformance.outcomes import read_table
+from harness.conformance.work import ConformanceRequest, run_cases
+from harness.engines.panel import Limits
+from harness.engines.presets import servers
+from harness.engines.specs import DEFAULT, built_in
+from harness.printable import code
+from harness.protocol_checks.results import Summary, lines_of_witnesses, matrix
+from harness.render.table import Table, as_markdown
+from harness.spelling_profile import printing as spelling_printing
+from harness.spelling_profile.asking import profile_of
+from harness.spelling_profile.profile import AnswerKind, Profile
+
+_ROOT: Final = Path(__file__).resolve().parents[1]
+ENGINES: Final = tuple(built_in())
+_ALIKE: Final = ("maskforge", "formatron", "oc-earley")
+"""Libraries that have one configuration."""
+_SHIPPED: Final = {one: f"{one}[config=shipped]" for one in ENGINES if one not in _ALIKE}
+_OTHERWISE: Final = (
+    *("xgrammar[any_order=true]", r"outlines[whitespace=\s*]", "tensorrt-llm[backend=llguidance]"),
+)
+_FIRST: Final = (*DEFAULT, *(_SHIPPED[one] for one in DEFAULT))
+SPELLED: Final = tuple(
+    dict.fromkeys((*_FIRST, *_OTHERWISE, *ENGINES, *_SHIPPED.values(), *servers()))
+)
+"""Whose spellings are asked for: every library, in each configuration that differs, and presets."""
+HOSTILE: Final = (*(*ENGINES, "xgrammar@0.1.32", "llguidance@1.6.1", "llguidance[config=shipped]"),)
+"""What is held to the protocol on a small vocabulary; on a large one the default engines."""
+_ON: Final[Mapping[str, tuple[str, ...]]] = {"hostile": HOSTILE, "qwen2.5": DEFAULT}
+_CASES: Final = 8
+
+Files = Mapping[str, str]
+"""What is written, by name."""
+
+
+def _listed(lines: list[str]) -> str:
+    return "\n".join(f"- {one}" for one in lines)
+
+
+def _counted(profile: Profile) -> Table:
+    """A row for each engine: how many spellings have which answer."""
+    rows = []
+    for one in profile.engines:
+        counts = Counter(answer.status for answer in one.answers.values())
+        about: dict[str, Any] = {"engine": code(one.name), "version": one.version}
+        rows.append(about | {str(kind): counts[kind] for kind in AnswerKind})
+    return Table.of("", rows[0], rows)
+
+
+def spellings() -> Files:
+    """The page on spellings: how many each engine takes, and each answer of the first."""
+    profile = profile_of(SPELLED, limits=Limits(compile=10.0, mask=5.0, resolve=30.0))
+    first = replace(profile, engines=profile.engines[: len(_FIRST)])
+    lead = (
+        f"{len(profile.rows)} spellings, each asked of every engine on a vocabulary of single"
+        " bytes. A `no` is about a spelling alone: what can be written in no way is named in the"
+        " list at the end. What the words mean is said in"
+        " [docs/spellings.md](../../docs/spellings.md); all answers are in"
+        " [profile.json](profile.json). Made by `make results ONLY=spellings`."
+    )
+    parts = [
+        f"# How engines may spell JSON\n\n{lead}",
+        as_markdown(_counted(profile)).strip(),
+        as_markdown(spelling_printing.as_table(first)).strip(),
+        _listed(list(spelling_printing.lines(profile))),
+    ]
+    told = json.dumps(profile.as_json(), ensure_ascii=False)
+    return {"README.md": "\n\n".join(parts) + "\n", "profile.json": told + "\n"}
+
+
+def conformance(run: Path) -> Files:
+    """The page on which keyword each engine keeps at which place, with every cell as CSV."""
+    asked = ConformanceRequest(engines=(",".join(ENGINES),), out=run)
+    table = read_table(run_cases(asked), load_catalogue())
+    lead = (
+        "The worst outcome of each keyword over all places, and at how many of them; then of each"
+        " place at how many keywords an engine enforces, and is wrong, declared or not. Every cell"
+        " is in [cells.csv](cells.csv), with a schema and a text; what the words mean is said in"
+        " [docs/conformance.md](../../docs/conformance.md). Made by"
+        " `make results ONLY=conformance`."
+    )
+    told = conformance_printing.as_markdown(table)
+    page = f"# Conformance of the built-in engines\n\n{lead}\n\n{told}"
+    return {"README.md": page, "cells.csv": conformance_printing.as_csv(table)}
+
+
+def protocol() -> Files:
+    """The page on what a server relies on beside the masks' content, on two vocabularies."""
+    lead = (
+        f"{_CASES} cases on two vocabularies: whether each library keeps the rules by which servers"
+        " call it, whatever its masks hold. What each rule says, and what an outcome means, is in"
+        " [docs/protocol.md](../../docs/protocol.md). Of llama.cpp, lm-format-enforcer and"
+        " formatron the adapters' own calls were tried. Counts, and the smallest violation of each"
+        " rule, are in the JSON files. Made by `make results ONLY=protocol`, by"
+    )
+    parts, files = [], {}
+    for vocabulary, engines in _ON.items():
+        asked = ProtocolRequest(engines=engines, sample=_CASES, vocabulary=vocabulary)
+        summary = Summary(checked(asked))
+        table = matrix(summary, f"Vocabulary `{vocabulary}`, cases `{asked.cases}`, seed 0")
+        command = f"maskcourt protocol --sample {_CASES} --vocabulary {vocabulary} --engines "
+        lead += f"\n\n    {command}{','.join(engines)}"
+        told = as_markdown(replace(table, title="")).strip()
+        parts += [f"## On {vocabulary}", told, _listed(list(lines_of_witnesses(summary)))]
+        files[f"{vocabulary}.json"] = json.dumps(summary.as_json(), indent=1) + "\n"
+    page = "\n\n".join(["# What a server relies on", lead, *parts])
+    return {"README.md": page + "\n", **files}
+
+
+def _made(name: str, run: Path) -> Files:
+    making: Mapping[str, Callable[[], Files]] = {
+        "spellings": spellings,
+        "conformance": lambda: conformance(run),
+        "protocol": protocol,
+    }
+    return making[name]()
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["spellings", "conformance", "protocol"]))
+@click.option("--run", type=click.Path(path_type=Path), help="Where the run of conformance is.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where the page is written.")
+def main(name: str, run: Path | None, out: Path | None) -> None:
+    """Ask every engine, and write the page."""
+    out = out or _ROOT / "results" / name
+    files = _made(name, run or _ROOT / "runs" / name)
+    out.mkdir(parents=True, exist_ok=True)
+    for file, content in files.items():
+        (out / file).write_text(content, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
