@@ -123,6 +123,9 @@ else ifeq ($(ONLY),gates)
 results: $(VENV)/.report
 	$(BIN)/python -m benchmarks.gates
 	$(BIN)/python -m benchmarks.published index
+else ifeq ($(ONLY),impact)
+results: $(VENV)/.impact
+	$(BIN)/python -m benchmarks.batteries impact
 else ifneq ($(filter $(ONLY),spellings conformance protocol),)
 results: $(VENV)/.engines
 	$(BIN)/python -m benchmarks.batteries $(ONLY)
@@ -130,7 +133,7 @@ else ifeq ($(ONLY),reports)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.reports
 else
-results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, gates, recall, reports, spellings, conformance, protocol, index
+results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, gates, recall, reports, spellings, conformance, protocol, impact, index
 	$(BIN)/python -m benchmarks.published $(ONLY) $(RESULTS)
 endif
 

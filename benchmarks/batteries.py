@@ -7,6 +7,8 @@ what is answered, and no figure is typed by hand.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,6 +18,7 @@ from typing import Any, Final
 import click
 
 from harness.classification.departures import load_catalogue
+from harness.cli.impact import answers_table, comparison_lines, masks_table
 from harness.cli.protocol import ProtocolRequest, checked
 from harness.conformance import printing as conformance_printing
 from harness.conformance.outcomes import read_table
@@ -23,6 +26,8 @@ from harness.conformance.work import ConformanceRequest, run_cases
 from harness.engines.panel import Limits
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, built_in
+from harness.impact.answers import open_impact
+from harness.impact.summary import summarize
 from harness.printable import code
 from harness.protocol_checks.results import Summary, lines_of_witnesses, matrix
 from harness.render.table import Table, as_markdown
@@ -50,6 +55,10 @@ _CASES: Final = 8
 
 Files = Mapping[str, str]
 """What is written, by name."""
+
+
+def _identity(manifest: Mapping[str, Any]) -> str:
+    return json.dumps(manifest["identity"], indent=1, ensure_ascii=False) + "\n"
 
 
 def _listed(lines: list[str]) -> str:
@@ -90,17 +99,20 @@ def spellings() -> Files:
 def conformance(run: Path) -> Files:
     """The page on which keyword each engine keeps at which place, with every cell as CSV."""
     asked = ConformanceRequest(engines=(",".join(ENGINES),), out=run)
-    table = read_table(run_cases(asked), load_catalogue())
+    made = run_cases(asked)
+    table = read_table(made, load_catalogue())
     lead = (
         "The worst outcome of each keyword over all places, and at how many of them; then of each"
         " place at how many keywords an engine enforces, and is wrong, declared or not. Every cell"
-        " is in [cells.csv](cells.csv), with a schema and a text; what the words mean is said in"
+        " is in [cells.csv](cells.csv), with a schema and a text, versions and options in"
+        " [manifest.json](manifest.json); what the words mean is said in"
         " [docs/conformance.md](../../docs/conformance.md). Made by"
         " `make results ONLY=conformance`."
     )
     told = conformance_printing.as_markdown(table)
     page = f"# Conformance of the built-in engines\n\n{lead}\n\n{told}"
-    return {"README.md": page, "cells.csv": conformance_printing.as_csv(table)}
+    cells = conformance_printing.as_csv(table)
+    return {"README.md": page, "cells.csv": cells, "manifest.json": _identity(made.manifest)}
 
 
 def protocol() -> Files:
@@ -126,18 +138,62 @@ def protocol() -> Files:
     return {"README.md": page + "\n", **files}
 
 
+def impact(run: Path) -> Files:
+    """The page on what masks cost a small model; the run is made, or gone on with."""
+    asked = ["impact", "bfcl", "--model", "smollm2", "--engines", ",".join(DEFAULT)]
+    asked += ["--sample", "200", "--max-tokens", "64", "--compile-timeout", "20"]
+    command = [sys.executable, "-m", "harness.cli", *asked, "--out", str(run), "--json"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    made = open_impact(run)
+    page = impact_page(summarize(made), " ".join(asked))
+    return {**page, "manifest.json": _identity(made.manifest)}
+
+
+def impact_page(told: Mapping[str, Any], asked: str) -> Files:
+    """The page of a summary; `asked` are the arguments of the command."""
+    engines, model = told["engines"], told["model"]
+    lead = (
+        f"{', '.join(model['files'])}, on a processor, answered {told['task']['items']:,} items of"
+        " BFCL's `live_multiple`, drawn by a seed: greedily, at most"
+        f" {told['generation']['max_tokens']} tokens, without a mask and under each engine, closest"
+        " to the specification. It is a weak model: that all parts work together can be seen here,"
+        " not which engine a model that people use is better off with. Times are left out: other"
+        " work went on, and no GPU was at hand, on whose steps the cost of a mask would count. All"
+        " figures but those are in [summary.json](summary.json), versions and options in"
+        " [manifest.json](manifest.json). Made by"
+        f" `make results ONLY=impact`, by\n\n    maskcourt {asked}"
+    )
+    answers = replace(answers_table(told["task"], engines), title="")
+    masks = replace(masks_table(engines), title="")
+    parts = [
+        f"# What masks cost a small model on function calls\n\n{lead}",
+        as_markdown(answers).strip(),
+        _listed(list(comparison_lines(told))),
+        "## What masks took from it",
+        as_markdown(masks).strip(),
+    ]
+    kept = {key: value for key, value in told.items() if key != "run"}
+    kept["engines"] = {
+        name: {key: value for key, value in one.items() if key != "cost"}
+        for name, one in engines.items()
+    }
+    told_json = json.dumps(kept, indent=1, ensure_ascii=False)
+    return {"README.md": "\n\n".join(parts) + "\n", "summary.json": told_json + "\n"}
+
+
 def _made(name: str, run: Path) -> Files:
     making: Mapping[str, Callable[[], Files]] = {
         "spellings": spellings,
         "conformance": lambda: conformance(run),
         "protocol": protocol,
+        "impact": lambda: impact(run),
     }
     return making[name]()
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["spellings", "conformance", "protocol"]))
-@click.option("--run", type=click.Path(path_type=Path), help="Where the run of conformance is.")
+@click.argument("name", type=click.Choice(["spellings", "conformance", "protocol", "impact"]))
+@click.option("--run", type=click.Path(path_type=Path), help="Where the run is, of what has one.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the page is written.")
 def main(name: str, run: Path | None, out: Path | None) -> None:
     """Ask every engine, and write the page."""

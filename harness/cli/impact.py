@@ -74,9 +74,9 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
         print_json(summary)
         return
     engines: Mapping[str, Mapping[str, Any]] = summary["engines"]
-    print_table(_answers(summary["task"], engines))
-    print_lines(_comparison(summary))
-    print_table(_masks(engines))
+    print_table(answers_table(summary["task"], engines))
+    print_lines(comparison_lines(summary))
+    print_table(masks_table(engines))
     print_table(_times(engines))
     for name, engine in engines.items():
         if keywords := engine["keywords"]:
@@ -84,7 +84,7 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
             print_lines([f"{name} forbade wrongly, by the keyword in force: {counts}"])
 
 
-def _comparison(summary: Mapping[str, Any]) -> Iterator[str]:
+def comparison_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     """Who is better."""
     yield from (pair["verdict"] for pair in summary["pairs"])
     if summary["unanswerable"]:
@@ -102,7 +102,8 @@ def _share(share: Mapping[str, Any]) -> str:
     return f"{share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
 
 
-def _answers(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, Any]]) -> Table:
+def answers_table(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Of a summary: how many items each engine answered, and how many of them rightly."""
     columns = ("engine", "asked", "answered", "parsed", "right", "share", "others")
     rows = []
     for name, engine in engines.items():
@@ -113,7 +114,8 @@ def _answers(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, Any]]) 
     return _table(f"answers to {task['name']}, {task['items']} items", columns, rows)
 
 
-def _masks(engines: Mapping[str, Mapping[str, Any]]) -> Table:
+def masks_table(engines: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Of a summary: what masks forbade that the model wanted, and what it cost."""
     from harness.impact.answers import UNCONSTRAINED
 
     columns = ("engine", "tokens", "overruled", *_COSTS.values(), "rightly", "open")
