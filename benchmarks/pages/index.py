@@ -10,6 +10,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,8 @@ _ABOUT: Final[Mapping[str, str]] = {
 }
 """What each directory holds, in the order in which they are listed."""
 
+_CHANCE: Final = 0.05
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -57,11 +60,6 @@ class Answer:
     @property
     def unusable(self) -> int:
         return self.refused + self.failed + self.wrong
-
-    @property
-    def wrong_share(self) -> float:
-        """Of those that it takes."""
-        return self.wrong / max(self.of - self.refused - self.failed, 1)
 
 
 @dataclass(frozen=True)
@@ -140,6 +138,8 @@ def tools(root: Path, group: str = SPECIFICATION) -> Source | None:
     return Source("tools", named, answers) if answers else None
 
 
+Rank = Callable[[Answer], tuple[bool, int, int]]
+"""Whether an engine is out of the question for a use, and how many schemas are bad of how many."""
 _OF_LARGE: Final = ("of", "refused", "failed", "wrong", "wrong_declared")
 
 
@@ -174,33 +174,55 @@ def _cannot(one: Answer, slow: str) -> str:
     return f"{listed(parts)} of {one.of:,}" if parts else f"writes all that was tried of {one.of:,}"
 
 
-def _choice(use: str, source: Source | None, rank: Callable[[Answer], tuple[float, ...]]) -> str:
-    """The engines that are best for a use, in bold, with the others after them."""
+def _choice(use: str, source: Source | None, rank: Rank) -> str:
+    """The engines for a use, the best first; in bold those that nothing tells from the best."""
     if source is None:
         return f"- **{use}**: no result that tells is published yet."
-    told, best = [], min(map(rank, source.answers))
-    for one in sorted(source.answers, key=rank):
+    told: list[str] = []
+    ordered = sorted(source.answers, key=lambda one: _order(rank(one)))
+    best = rank(ordered[0])
+    for one in ordered:
         declared = f" ({one.wrong_declared:,} as it declares)" * bool(one.wrong_declared)
         words = [f"is wrong in {one.wrong:,}{declared}"] * bool(one.wrong)
         words += [f"does not compile {one.refused + one.failed:,}"] * (one.unusable > one.wrong)
-        name = f"**{one.engine}**" if rank(one)[:-1] == best[:-1] else one.engine
+        name = one.engine if is_worse(best, rank(one)) else f"**{one.engine}**"
         told.append(f"{name} {listed(words) if words else 'is right in all'}")
     return f"- **{use}**: of {source.schemas} {'; '.join(told)} ({source.link})."
 
 
-def _usable(one: Answer) -> tuple[float, ...]:
-    return one.unusable / max(one.of, 1), one.wrong
+def _order(rank: tuple[bool, int, int]) -> tuple[bool, float, int]:
+    out, bad, of = rank
+    return out, bad / max(of, 1), -of
 
 
-def _reliable(one: Answer) -> tuple[float, ...]:
-    return one.refused + one.failed > one.of / 4, one.wrong_share, one.refused + one.failed
+def is_worse(best: tuple[bool, int, int], other: tuple[bool, int, int]) -> bool:
+    """Whether an engine is out of the question, or more of its schemas are bad than chance allows.
+
+    A rank is whether it is out, and how many are bad of how many. Fisher's exact test, one-sided,
+    at 5%: that they are the same schemas is not made use of, so that fewer are told apart.
+    """
+    (out, bad, of), (other_out, other_bad, other_of) = best, other
+    if other_out and not out:
+        return True
+    every, chances = bad + other_bad, range(max(0, bad + other_bad - other_of), bad + 1)
+    ways = sum(comb(of, one) * comb(other_of, every - one) for one in chances)
+    return ways / comb(of + other_of, every) < _CHANCE
+
+
+def _usable(one: Answer) -> tuple[bool, int, int]:
+    return False, one.unusable, one.of
+
+
+def _reliable(one: Answer) -> tuple[bool, int, int]:
+    taken = one.of - one.refused - one.failed
+    return one.refused + one.failed > one.of / 4, one.wrong, taken
 
 
 _RULE: Final = (
-    "The best are in bold: those that are wrong in or do not compile the fewest; for a schema of"
-    " your own, which you can change where an engine refuses it, those that are wrong in the"
-    " smallest share of what they compile. What an engine lets through a validator finds"
-    " afterwards; what it forbids nobody sees."
+    "In bold are the best, and those that such counts cannot tell from it (Fisher's exact test,"
+    " 5%). The best is wrong in or does not compile the fewest; for a schema of your own, which you"
+    " can change where an engine refuses it, it is wrong in the smallest share of what it compiles."
+    " What an engine lets through a validator finds afterwards; what it forbids nobody sees."
 )
 
 
