@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import click
 
+from harness import __version__
 from harness.classification.departures import load_catalogue
 from harness.cli.impact import answers_table, comparison_lines, masks_table
 from harness.cli.protocol import ProtocolRequest, checked
@@ -26,6 +27,7 @@ from harness.conformance.work import ConformanceRequest, run_cases
 from harness.engines.panel import Limits
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, built_in
+from harness.execution.bench import code_hash
 from harness.impact.answers import open_impact
 from harness.impact.summary import summarize
 from harness.printable import code
@@ -50,6 +52,7 @@ SPELLED: Final = tuple(
 """Whose spellings are asked for: every library, in each configuration that differs, and presets."""
 HOSTILE: Final = (*(*ENGINES, "xgrammar@0.1.32", "llguidance@1.6.1", "llguidance[config=shipped]"),)
 """What is held to the protocol on a small vocabulary; on a large one the default engines."""
+_LIMITS: Final = Limits(compile=10.0, mask=5.0, resolve=30.0)
 _ON: Final[Mapping[str, tuple[str, ...]]] = {"hostile": HOSTILE, "qwen2.5": DEFAULT}
 _CASES: Final = 8
 
@@ -59,6 +62,12 @@ Files = Mapping[str, str]
 
 def _identity(manifest: Mapping[str, Any]) -> str:
     return json.dumps(manifest["identity"], indent=1, ensure_ascii=False) + "\n"
+
+
+def _manifest(engines: Mapping[str, str], **asked: object) -> str:
+    """What was asked of which engines, by version, and by which code."""
+    harness = {"version": __version__, "sha256": code_hash()}
+    return json.dumps({"harness": harness, "engines": engines, **asked}, indent=1) + "\n"
 
 
 def _listed(lines: list[str]) -> str:
@@ -77,7 +86,7 @@ def _counted(profile: Profile) -> Table:
 
 def spellings() -> Files:
     """The page on spellings: how many each engine takes, and each answer of the first."""
-    profile = profile_of(SPELLED, limits=Limits(compile=10.0, mask=5.0, resolve=30.0))
+    profile = profile_of(SPELLED, limits=_LIMITS)
     first = replace(profile, engines=profile.engines[: len(_FIRST)])
     lead = (
         f"{len(profile.rows)} spellings, each asked of every engine on a vocabulary of single"
@@ -93,7 +102,9 @@ def spellings() -> Files:
         _listed(list(spelling_printing.lines(profile))),
     ]
     told = json.dumps(profile.as_json(), ensure_ascii=False)
-    return {"README.md": "\n\n".join(parts) + "\n", "profile.json": told + "\n"}
+    manifest = _manifest({one.name: one.version for one in profile.engines}, limits=vars(_LIMITS))
+    page = "\n\n".join(parts) + "\n"
+    return {"README.md": page, "profile.json": told + "\n", "manifest.json": manifest}
 
 
 def conformance(run: Path) -> Files:
@@ -124,7 +135,9 @@ def protocol() -> Files:
         " formatron the adapters' own calls were tried. Counts, and the smallest violation of each"
         " rule, are in the JSON files. Made by `make results ONLY=protocol`, by"
     )
-    parts, files = [], {}
+    parts: list[str] = []
+    files: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for vocabulary, engines in _ON.items():
         asked = ProtocolRequest(engines=engines, sample=_CASES, vocabulary=vocabulary)
         summary = Summary(checked(asked))
@@ -133,8 +146,10 @@ def protocol() -> Files:
         lead += f"\n\n    {command}{','.join(engines)}"
         told = as_markdown(replace(table, title="")).strip()
         parts += [f"## On {vocabulary}", told, _listed(list(lines_of_witnesses(summary)))]
+        versions |= {name: one["version"] for name, one in summary.engines.items()}
         files[f"{vocabulary}.json"] = json.dumps(summary.as_json(), indent=1) + "\n"
     page = "\n\n".join(["# What a server relies on", lead, *parts])
+    files["manifest.json"] = _manifest(versions, sample=_CASES, seed=0)
     return {"README.md": page + "\n", **files}
 
 

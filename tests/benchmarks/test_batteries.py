@@ -29,6 +29,7 @@ def test_the_page_on_spellings_counts_the_answers_of_all_and_shows_those_of_the_
     assert "engine5 2.0 |" in files["README.md"]
     assert f"{ENGINES[-1]} 2.0 |" not in files["README.md"]
     assert list(json.loads(files["profile.json"])["engines"]) == ENGINES
+    assert json.loads(files["manifest.json"])["engines"] == dict.fromkeys(ENGINES, "2.0")
 
 
 def test_the_page_on_the_protocol_has_a_table_for_each_vocabulary(monkeypatch):
