@@ -6,6 +6,8 @@ what is answered, and no figure is typed by hand.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -23,16 +25,17 @@ from harness.cli.impact import answers_table, comparison_lines, masks_table
 from harness.cli.protocol import ProtocolRequest, checked
 from harness.conformance import printing as conformance_printing
 from harness.conformance.outcomes import read_table
-from harness.conformance.work import ConformanceRequest, run_cases
+from harness.conformance.work import RUN, ConformanceRequest, run_cases
 from harness.engines.panel import Limits
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, built_in
 from harness.execution.bench import code_hash
 from harness.impact.answers import open_impact
 from harness.impact.summary import summarize
-from harness.printable import code
+from harness.printable import code, markdown
 from harness.protocol_checks.results import Summary, lines_of_witnesses, matrix
-from harness.render.table import Table, as_markdown
+from harness.render.table import Table, as_csv, as_markdown
+from harness.runs.directory import open_run
 from harness.spelling_profile import printing as spelling_printing
 from harness.spelling_profile.asking import profile_of
 from harness.spelling_profile.profile import AnswerKind, Profile
@@ -71,7 +74,7 @@ def _manifest(engines: Mapping[str, str], **asked: object) -> str:
 
 
 def _listed(lines: list[str]) -> str:
-    return "\n".join(f"- {one}" for one in lines)
+    return "\n".join(f"- {markdown(one)}" for one in lines)
 
 
 def _counted(profile: Profile) -> Table:
@@ -107,23 +110,25 @@ def spellings() -> Files:
     return {"README.md": page, "profile.json": told + "\n", "manifest.json": manifest}
 
 
-def conformance(run: Path) -> Files:
+def conformance(run: Path, *, read: bool) -> Files:
     """The page on which keyword each engine keeps at which place, with every cell as CSV."""
     asked = ConformanceRequest(engines=(",".join(ENGINES),), out=run)
-    made = run_cases(asked)
+    made = open_run(run / RUN, trust=True) if read else run_cases(asked)
     table = read_table(made, load_catalogue())
     lead = (
         "The worst outcome of each keyword over all places, and at how many of them; then of each"
         " place at how many keywords an engine enforces, and is wrong, declared or not. Every cell"
-        " is in [cells.csv](cells.csv), with a schema and a text, versions and options in"
-        " [manifest.json](manifest.json); what the words mean is said in"
-        " [docs/conformance.md](../../docs/conformance.md). Made by"
+        " is in [cells.csv](cells.csv); `maskcourt conformance --keyword KEYWORD --format csv` has"
+        " the schemas, too. Versions and options are in [manifest.json](manifest.json); what the"
+        " words mean is said in [docs/conformance.md](../../docs/conformance.md). Made by"
         " `make results ONLY=conformance`."
     )
     told = conformance_printing.as_markdown(table)
     page = f"# Conformance of the built-in engines\n\n{lead}\n\n{told}"
-    cells = conformance_printing.as_csv(table)
-    return {"README.md": page, "cells.csv": cells, "manifest.json": _identity(made.manifest)}
+    cells = list(csv.DictReader(io.StringIO(conformance_printing.as_csv(table))))
+    kept = [name for name in cells[0] if name not in ("schema", "message")]
+    small = as_csv(Table.of("", kept, cells))
+    return {"README.md": page, "cells.csv": small, "manifest.json": _identity(made.manifest)}
 
 
 def protocol() -> Files:
@@ -153,12 +158,13 @@ def protocol() -> Files:
     return {"README.md": page + "\n", **files}
 
 
-def impact(run: Path) -> Files:
+def impact(run: Path, *, read: bool) -> Files:
     """The page on what masks cost a small model; the run is made, or gone on with."""
     asked = ["impact", "bfcl", "--model", "smollm2", "--engines", ",".join(DEFAULT)]
-    asked += ["--sample", "200", "--max-tokens", "64", "--compile-timeout", "20"]
+    asked += ["--sample", "50", "--max-tokens", "64", "--compile-timeout", "20"]
     command = [sys.executable, "-m", "harness.cli", *asked, "--out", str(run), "--json"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    if not read:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     made = open_impact(run)
     page = impact_page(summarize(made), " ".join(asked))
     return {**page, "manifest.json": _identity(made.manifest)}
@@ -196,12 +202,12 @@ def impact_page(told: Mapping[str, Any], asked: str) -> Files:
     return {"README.md": "\n\n".join(parts) + "\n", "summary.json": told_json + "\n"}
 
 
-def _made(name: str, run: Path) -> Files:
+def _made(name: str, run: Path, read: bool) -> Files:
     making: Mapping[str, Callable[[], Files]] = {
         "spellings": spellings,
-        "conformance": lambda: conformance(run),
+        "conformance": lambda: conformance(run, read=read),
         "protocol": protocol,
-        "impact": lambda: impact(run),
+        "impact": lambda: impact(run, read=read),
     }
     return making[name]()
 
@@ -210,10 +216,11 @@ def _made(name: str, run: Path) -> Files:
 @click.argument("name", type=click.Choice(["spellings", "conformance", "protocol", "impact"]))
 @click.option("--run", type=click.Path(path_type=Path), help="Where the run is, of what has one.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the page is written.")
-def main(name: str, run: Path | None, out: Path | None) -> None:
+@click.option("--read", is_flag=True, help="Only read the run that is there.")
+def main(name: str, run: Path | None, out: Path | None, read: bool) -> None:
     """Ask every engine, and write the page."""
     out = out or _ROOT / "results" / name
-    files = _made(name, run or _ROOT / "runs" / name)
+    files = _made(name, run or _ROOT / "runs" / name, read)
     out.mkdir(parents=True, exist_ok=True)
     for file, content in files.items():
         (out / file).write_text(content, "utf-8")

@@ -50,8 +50,8 @@ def equal_rows(run: Run) -> Iterator[Row]:
         yield {"rewriting": name, "what_it_does": REWRITINGS[name], "schemas": schemas}
 
 
-def equal_sentence(engine: str, version: str, rows: Sequence[Row], schemas: int) -> str:
-    """What an engine does under one of two forms, the commonest first."""
+def equal_sentence(engine: str, version: str, rows: Sequence[Row], compiled: str) -> str:
+    """What an engine does under one of two forms, the commonest first; `compiled` of how many."""
     told = []
     for name, verb in zip(COUNTS, ("refuses", "loses a value in", "leaks one in"), strict=True):
         some = sorted((row for row in rows if row[name]), key=lambda row: -row[name])
@@ -65,7 +65,7 @@ def equal_sentence(engine: str, version: str, rows: Sequence[Row], schemas: int)
             for row in some
         ]
     found = "; ".join(told) or "no difference was found"
-    return f"- {engine} {version}, {schemas:,} rewritten schemas: {found}."
+    return f"- {engine} {version}, which compiles {compiled} of the first form: {found}."
 
 
 def _page(runs: Runs) -> str:
@@ -79,13 +79,17 @@ def _page(runs: Runs) -> str:
         f" drawn by a seed: {counts.total():,} schemas that mean what another means. Both are"
         " asked about the same values; what an engine refuses, loses (a valid everyday value that"
         " it writes in no usual form) or leaks under one of the two forms alone is its error,"
-        " whatever other engines do. Values alone, no walks over tokens. Written by `make results"
-        " ONLY=equal`; conditions under which a rewriting keeps the meaning:"
+        " whatever other engines do, told of all that were tried, whether it compiles both or not."
+        " Values alone, no walks over tokens. Written by `make results ONLY=equal`; conditions"
+        " under which a rewriting keeps the meaning:"
         " [docs/verdicts.md](../../docs/verdicts.md#equal-schemas)."
     )
     lines = [
         equal_sentence(
-            name, one["version"], [row for row in rows if row["engine"] == name], counts.total()
+            name,
+            one["version"],
+            [row for row in rows if row["engine"] == name],
+            f"{one['compile']['compiled']:,} of {sum(one['compile'].values()):,}",
         )
         for name, one in told["engines"].items()
     ]

@@ -46,10 +46,11 @@ FAMILIES: Final = (
 WORDS: Final = (
     "A *loss* is a schema with a valid everyday value of which the engine takes none of the usual"
     " spellings, a *leak* one with an invalid value that it lets through, a *trap* one with a valid"
-    " value that it takes from the start and then forbids to finish. *Real* are values of the data"
-    " set itself, the others are made from the schemas; *declared* is what the engine says that it"
-    " does. How white space and characters are spelled"
-    " is not counted. Every count is a lower bound; replayable texts prove each."
+    " value that it takes from the start, however spelled, and then forbids to finish. *Real* are"
+    " values of the data set itself, the others are made from the schemas; *declared* is what the"
+    " engine says that it does. How white space and characters are spelled is not counted; what"
+    " `format` alone forbids is no leak, for the specification lets an engine ignore it. Every"
+    " count is a lower bound; replayable texts prove each."
 )
 TOPICS: Final = (
     "Bugs of an engine that cost the same and vanish without the same keywords are on one topic:"
@@ -134,15 +135,21 @@ def sentence(name: str, one: Mapping[str, Any]) -> str:
     words = [f"refuses {outcomes['refused']:,}"]
     words += [text.format(f"{outcomes[at]:,}") for at, text in _FAILED.items() if outcomes[at]]
     later = max(one["failures"].values(), default=0)
-    words += [f"fails later on {later:,}"] * bool(later)
+    unjudged = f" ({outcomes['compiled'] - of:,} before anything is judged)"
+    words += [f"fails later on {later:,}{unjudged * (outcomes['compiled'] > of)}"] * bool(later)
     costs = [told("loss", "loses a value in"), told("leak", "leaks one in")]
-    nouns = {"loss": ("loss", "losses"), "leak": ("leak", "leaks")}
+    nouns = {"loss": ("loss", "losses"), "leak": ("leak", "leaks"), "trap": ("trap", "traps")}
     rare = [f"{n:,} {noun[n > 1]}" for at, noun in nouns.items() if (n := one[at]["rare"])]
+    by_format, no_json = one["format_only"]["schemas"], one["not_json"]
+    alone = ", by unusual texts alone" * (no_json["rare"] == no_json["schemas"])
     return (
         f"- **{markdown(with_version(name, one['version']))}** {listed(words)} of"
         f" {sum(outcomes.values()):,} schemas; of {of:,} judged it"
         f" {listed([*costs, told('trap', 'traps in')])}."
         + (f" By unusual values alone: {listed(rare)}." if rare else "")
+        + f" What `format` alone forbids passes in {by_format:,}." * bool(by_format)
+        + f" Text that is no JSON passes in {no_json['schemas']:,}{alone}."
+        * bool(no_json["schemas"])
     )
 
 
@@ -152,6 +159,8 @@ def sentences(told: Mapping[str, Any]) -> str:
     for name, one in told["engines"].items():
         taken = listed([f"{library} {n:,}" for library, n in one["backends"].items() if n] or [""])
         more = f" Taken by {taken}." if len(one["backends"]) > 1 and taken else ""
+        if name in GROUPS[SERVERS] and (packages := one["packages"]):
+            more += f" Made of {listed([f'{part} {packages[part]}' for part in packages])}."
         lines.append(sentence(name, one) + more)
     return "\n".join(lines)
 
@@ -171,6 +180,7 @@ COUNTS: Final = (
     *("group", "engine", "version", "schemas", "refused", "crashed", "timed_out"),
     *("out_of_memory", "judged", "loses", "loses_real", "leaks", "leaks_real"),
     *("traps", "traps_real", "wrong", "wrong_declared", "by_format_alone", "no_json"),
+    "no_json_unusual",
 )
 """Schemas by what an engine does; it is `wrong` in those that it loses, leaks or traps in, and in
 some of them only as it declares."""
@@ -183,7 +193,9 @@ def counts(run: Run, group: str = "") -> Iterator[Row]:
         row = {"group": group, "engine": name, "version": one["version"]}
         row |= {"schemas": sum(one["compile"].values()), **one["compile"]}
         row |= {"judged": one["loss"]["of"], "by_format_alone": one["format_only"]["schemas"]}
-        row |= {"no_json": one["not_json"]["schemas"], **wrong(rates, number)}
+        no_json = one["not_json"]
+        row |= {"no_json": no_json["schemas"], "no_json_unusual": no_json["rare"]}
+        row |= wrong(rates, number)
         for column, effect in (("loses", "loss"), ("leaks", "leak"), ("traps", "trap")):
             row |= {column: one[effect]["schemas"], f"{column}_real": one[effect]["real"]}
         yield row

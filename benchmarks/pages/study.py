@@ -146,12 +146,14 @@ def _page(runs: Runs) -> str:
     rows, moved = _all_rates(runs), _all_charges(runs)
     counted = ("charged", "cleared", "cleared_cost_a_value")
     charged, cleared, costly = (sum(row[name] for row in moved) for name in counted)
+    run = next(iter(runs.values()))
+    walked = int((run.cases["walks"] > 0).sum())
     lead = (
         f"What the procedure of the [original study]({SOURCE}) and ours say of xgrammar 0.1.32 and"
-        f" llguidance 1.6.1 on {schemas(next(iter(runs.values())))}, drawn from MaskBench, the same"
-        " ones and the same tokens"
+        f" llguidance 1.6.1 on {schemas(run)}, drawn from MaskBench, the same ones and the same"
+        f" tokens; walked are the {walked:,} that both compile"
         + (
-            f": of {charged:,} false acceptances that one roll-out per token charges,"
+            f". Of {charged:,} false acceptances that one roll-out per token charges,"
             f" {cleared:,} ({cleared / charged:.0%}) are somebody else's false rejections, since a"
             f" valid completion was found for the token; {costly:,} of these cost a user a value,"
             " the others a spelling, or what they cost is unclear."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from harness.analysis.statistics import LEVEL
 from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
@@ -89,14 +90,14 @@ def _schemas(one: Comparison) -> Iterator[str]:
 def _rate(rate: Mapping[str, Any]) -> str:
     old, new = rate["only_old"], rate["only_new"]
     words = (
-        f"On what both were judged on, bugs that {_DOES[rate['kind']]} are in"
+        f"By texts that both were asked about, bugs that {_DOES[rate['kind']]} are in"
         f" {rate['both'] + old:,} of {rate['schemas']:,} schemas before and"
         f" {rate['both'] + new:,} now ({new:,} only now, {old:,} only before"
     )
-    if rate["low"] is not None:
-        words += f"; the difference is {rate['low']:+.1%} to {rate['high']:+.1%}"
     if rate["p"] is not None:
-        words += f", McNemar's p {rate['p']:.2g}"
+        apart = rate["low"] is not None and rate["p"] < LEVEL  # else the interval may say otherwise
+        told = f"{rate['low']:+.1%} to {rate['high']:+.1%}" if apart else "not proven"
+        words += f"; the difference is {told}, McNemar's p {rate['p']:.2g}"
     return words + ")."
 
 

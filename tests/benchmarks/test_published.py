@@ -39,15 +39,15 @@ def test_an_engine_is_told_by_the_form_that_is_wrong():
         row("split-members", "original", loses=1),
         row("split-members", "rewriting", leaks=9, loses=2),
     ]
-    assert equal_sentence("lax", "1.0", rows, 240) == (
-        "- lax 1.0, 240 rewritten schemas: loses a value in 2 of 12 as `split-members`; loses a"
-        " value in 1 of 12 as they are, and not as `split-members`; leaks one in 9 of 12 as"
-        " `split-members`."
+    assert equal_sentence("lax", "1.0", rows, "80 of 90") == (
+        "- lax 1.0, which compiles 80 of 90 of the first form: loses a value in 2 of 12 as"
+        " `split-members`; loses a value in 1 of 12 as they are, and not as `split-members`; leaks"
+        " one in 9 of 12 as `split-members`."
     )
 
 
 def test_an_engine_without_a_difference_is_told_to_have_none():
-    assert equal_sentence("fair", "1.0", [], 240).endswith(": no difference was found.")
+    assert equal_sentence("fair", "1.0", [], "9 of 9").endswith(": no difference was found.")
 
 
 def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypatch):
@@ -110,11 +110,13 @@ def rate(schemas, real=0, declared=0, rare=0):
 def test_an_engine_is_told_in_a_sentence():
     outcomes = {"compiled": 95, "refused": 3, "crashed": 0, "timed_out": 2, "out_of_memory": 0}
     rates = {"loss": rate(4, real=1, rare=2), "leak": rate(6, 6, declared=5), "trap": rate(0)}
+    rates |= {"format_only": rate(7), "not_json": rate(3, rare=3)}
     about = {"version": "1.0", "compile": outcomes, "failures": {"mask_timed_out": 1}}
     assert sentence("lax", {**about, **rates}) == (
         "- **lax 1.0** refuses 3, does not compile 2 in time and fails later on 1 of 100 schemas;"
         " of 95 judged it loses a value in 4 (1 real), leaks one in 6 (6 real, 5 declared) and traps in 0."
-        " By unusual values alone: 2 losses."
+        " By unusual values alone: 2 losses. What `format` alone forbids passes in 7."
+        " Text that is no JSON passes in 3, by unusual texts alone."
     )
 
 
@@ -257,7 +259,7 @@ def test_the_index_takes_its_answers_from_the_newest_engines(results):
     rows = [
         counted("xgrammar", refused=2, wrong=9, loses=5, leaks=6),
         counted("llguidance", refused=40, wrong=3, traps=3),
-        counted("outlines", refused=200, timed_out=50, wrong=1, leaks=1),
+        counted("outlines", refused=201, timed_out=50, wrong=1, leaks=1),
         counted("xgrammar", group="As servers have them", wrong=400),
         counted("vllm", group="As servers have them", wrong=30, wrong_declared=20),
     ]
@@ -270,13 +272,13 @@ def test_the_index_takes_its_answers_from_the_newest_engines(results):
         writer.writeheader()
         writer.writerows(rows)
     text = index_page(results)
-    assert "alone" not in text
+    assert "of tools alone" not in text
     assert "**xgrammar 1**: refuses 2 and loses a value in 5 of 500 ([newest]" in text
     (own,) = (line for line in text.splitlines() if line.startswith("- **Extraction, by"))
     assert own.index("llguidance") < own.index("xgrammar") < own.index("outlines")
     assert "**llguidance 1**" in own
     assert "**xgrammar 1**" in own  # 9 of 498 or 3 of 460 may be chance
-    assert "; outlines 1 is wrong in 1 and does not compile 250" in own
+    assert "; outlines 1 is wrong in 1 and does not compile 251" in own
     assert "**vllm 1** is wrong in 30 (20 as it declares) ([newest]" in text
     assert "takes over 5 s of processor time to compile 50 or fails on them" in text
 
