@@ -48,9 +48,9 @@ def _parts(
     )
     yield (
         f"**{whole['pairs_shared']} pairs are shared, and no comparison of engines finds them.** Of"
-        " 30 that were opened by hand, ten of each engine, spellings left in, 29 were spellings: the"
-        " backslash that begins `\\u0061`, U+007F written as it is, white space behind the string."
-        " One is a value: all three take U+FEFF for `[^\\s]`, which ECMA-262 excludes."
+        " 30 opened by hand, ten of each engine, 29 were spellings, some of which the table leaves"
+        " out: the backslash that begins `\\u0061`, U+007F written as it is, white space behind the"
+        " string. One is a value: all three take U+FEFF for `[^\\s]`, which ECMA-262 excludes."
     )
     yield (
         "What is missed although engines differ. Tokens that were tried without a proof are ones"
