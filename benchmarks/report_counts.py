@@ -167,6 +167,7 @@ def counted(
     Raises:
         MaskcourtError: There is no MaskBench, no list of tools, or no run that was searched.
     """
+    identity = open_run(run).manifest["identity"]
     maskbench, in_maskbench = met(json.loads(case.schema) for case in open_maskbench())
     listed, in_tools = met(_listed(tools))
     found, judged = _found(run)
@@ -178,6 +179,10 @@ def counted(
     return {
         "maskbench": maskbench,
         "tools": listed,
-        "sample": {"cases": open_run(run).manifest["identity"]["data"]["cases"], "judged": judged},
+        "sample": {
+            "cases": identity["data"]["cases"],
+            "judged": judged,
+            "seconds": identity["limits"]["compile"],
+        },
         "reports": rows,
     }

@@ -253,8 +253,9 @@ def _often(report: Report, counts: Mapping[str, Any]) -> str:
     elif report.bugs:
         parts.append(
             f"Of {sample['cases']} drawn from MaskBench the engine compiled"
-            f" {sample['judged'][report.engine]} in time; {shown} of these have a text, found by a"
-            " search, that shows it."
+            f" {sample['judged'][report.engine]} within {sample['seconds']:g} s of processor time;"
+            f" {shown} of these {'has' if shown == 1 else 'have'} a text, found by a search, that"
+            " shows it."
         )
     return " ".join(parts)
 

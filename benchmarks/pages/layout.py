@@ -49,8 +49,9 @@ WORDS: Final = (
     " value that it takes from the start, however spelled, and then forbids to finish. *Real* are"
     " values of the data set itself, the others are made from the schemas; *declared* is what the"
     " engine says that it does. How white space and characters are spelled is not counted; what"
-    " `format` alone forbids is no leak, for the specification lets an engine ignore it. Every"
-    " count is a lower bound; replayable texts prove each."
+    " `format` alone forbids is no leak, for the specification lets an engine ignore it. An engine"
+    " is *judged* on schemas for which it decides a value. Every count is a lower bound; replayable"
+    " texts prove each."
 )
 TOPICS: Final = (
     "Bugs of an engine that cost the same and vanish without the same keywords are on one topic:"
@@ -135,8 +136,7 @@ def sentence(name: str, one: Mapping[str, Any]) -> str:
     words = [f"refuses {outcomes['refused']:,}"]
     words += [text.format(f"{outcomes[at]:,}") for at, text in _FAILED.items() if outcomes[at]]
     later = max(one["failures"].values(), default=0)
-    unjudged = f" ({outcomes['compiled'] - of:,} before anything is judged)"
-    words += [f"fails later on {later:,}{unjudged * (outcomes['compiled'] > of)}"] * bool(later)
+    words += [f"fails later on {later:,}"] * bool(later)
     costs = [told("loss", "loses a value in"), told("leak", "leaks one in")]
     nouns = {"loss": ("loss", "losses"), "leak": ("leak", "leaks"), "trap": ("trap", "traps")}
     rare = [f"{n:,} {noun[n > 1]}" for at, noun in nouns.items() if (n := one[at]["rare"])]
