@@ -50,6 +50,7 @@ def member_orders(
     every.append(declared.merged())
     own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
     further = [declared.order(rank) for rank in range(1, _RANKS)]
+    further += [declared.branch_first(rank) for rank in range(_RANKS)]
     return lambda engine: [*own.get(engine, every), *further]
 
 
@@ -103,6 +104,24 @@ class _Declared:
 
         return order
 
+    def branch_first(self, rank: int) -> Order:
+        """Members as a branch declares them, then as all other subschemas do.
+
+        So llguidance 1.9 has it where ``anyOf`` is written before ``properties``. Of the branches
+        it is the one of that `rank` by how many of the names it declares.
+        """
+
+        @lru_cache
+        def order(path: str, names: Sequence[str]) -> Sequence[str]:
+            branches = [one for part in self._reached(path) for one in self._branches(part)]
+            met = [known for one in branches if {*(known := _names(one))} & {*names}]
+            met.sort(key=lambda known: -len({*known} & {*names}))
+            ranked = dict.fromkeys([*(met[rank] if rank < len(met) else names), *self._others])
+            places = {name: at for at, name in enumerate(ranked)}
+            return sorted(names, key=lambda name: places.get(name, len(places)))
+
+        return order
+
     def _together(self, part: dict[str, Any], seen: set[int]) -> Iterator[str]:
         """The names that a subschema declares with all that it applies, but for those `seen`."""
         if id(part) not in seen:
@@ -144,6 +163,11 @@ class _Declared:
                 found[id(part)] = part
                 todo += [one for some in self._applied(part) for one in some]
         return list(found.values())
+
+    def _branches(self, part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for one in subschemas(part):
+            if one.keyword in ("anyOf", "oneOf") and isinstance(one.schema, dict):
+                yield one.schema
 
     def _applied(self, part: dict[str, Any]) -> list[list[dict[str, Any]]]:
         """The subschemas that one applies in its place: whatever the value is, and as branches."""

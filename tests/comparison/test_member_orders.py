@@ -57,6 +57,14 @@ def test_what_a_place_applies_is_made_one_with_what_it_declares():
     assert '{"d": 4, "c": 3, "a": 1, "b": 2}' in found
 
 
+def test_what_a_branch_declares_may_come_first():
+    """As llguidance 1.9.1 writes it where `anyOf` stands before `properties`, in no other order."""
+    branches = [{"properties": {name: {}}} for name in "bc"]
+    schema = {"anyOf": branches, "properties": {"a": {}, "b": {}, "c": {}}}
+    found = written(schema, {"a": 1, "b": 2, "c": 3})
+    assert {'{"b": 2, "a": 1, "c": 3}', '{"c": 3, "a": 1, "b": 2}'} <= found
+
+
 def test_a_schema_that_refers_to_itself_has_an_end():
     schema = {"$ref": "#", "properties": {"b": {"$ref": "#"}, "a": {}}}
     value = {"a": 1, "b": {"a": 1, "b": {}}}
