@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from benchmarks.pages.layout import (
     COUNTS,
-    WORDS,
+    MEANING,
+    SEE_MEANING,
     Published,
     Runs,
     counts,
@@ -52,7 +53,7 @@ def _page(runs: Runs) -> str:
     columns = ("engine", *told["engines"])
     lead = (
         f"What {len(told['engines'])} engines do with {schemas(run)}, drawn from MaskBench, each"
-        f" closest to the specification, by values alone. {WORDS} An engine that refuses hard"
+        f" closest to the specification, by values alone. {SEE_MEANING} An engine that refuses hard"
         " schemas is judged on easy ones: compare in pairs. Compilation may take 3 s, a mask 2 s."
         " Written by `make results ONLY=engines`; all pairs are in [pairs.csv](pairs.csv), versions"
         " and options in [manifest.json](manifest.json)."
@@ -68,6 +69,7 @@ def _page(runs: Runs) -> str:
         markdown_table(columns, tuple(alone(told, "loss"))),
         "## In pairs: who leaks alone",
         markdown_table(columns, tuple(alone(told, "leak"))),
+        MEANING,
     )
 
 

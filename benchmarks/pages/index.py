@@ -14,7 +14,15 @@ from math import comb
 from pathlib import Path
 from typing import Final
 
-from benchmarks.pages.layout import GROUPS, SERVERS, SPECIFICATION, WORDS, listed, page
+from benchmarks.pages.layout import (
+    GROUPS,
+    MEANING,
+    SEE_MEANING,
+    SERVERS,
+    SPECIFICATION,
+    listed,
+    page,
+)
 from benchmarks.site.published import Published
 from harness.engines.specs import with_version
 
@@ -274,11 +282,12 @@ def index_page(root: Path) -> str:
     return page(
         "Results",
         "Which engine to trust with a JSON Schema, each in the configuration closest to the"
-        f" specification. {WORDS}",
+        f" specification. {SEE_MEANING}",
         *_answers(root),
         "## Where each comes from",
         "Each page is made by `make results ONLY=NAME`, this one by `make results ONLY=index`. In"
         " CSV a text that a spreadsheet would compute, such as `-0.1`, has an apostrophe before it,"
         " and a byte that is no UTF-8 is written as `\\xNN`.",
         _pages(root),
+        MEANING,
     )

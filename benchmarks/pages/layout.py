@@ -53,6 +53,8 @@ WORDS: Final = (
     " is *judged* on schemas for which it decides a value. Every count is a lower bound; replayable"
     " texts prove each."
 )
+MEANING: Final = f"## What the words mean\n\n{WORDS}"
+SEE_MEANING: Final = "What *loss*, *leak* and *trap* mean stands [below](#what-the-words-mean)."
 TOPICS: Final = (
     "Bugs of an engine that cost the same and vanish without the same keywords are on one topic:"
     " they may have one cause."

@@ -15,11 +15,12 @@ from benchmarks.pages.layout import (
     GROUPS_MEAN,
     LARGE,
     LARGE_MEANS,
+    MEANING,
+    SEE_MEANING,
     SERVERS,
     SHIPPED,
     SPECIFICATION,
     TOPICS,
-    WORDS,
     Published,
     Runs,
     bugs_by_engine,
@@ -45,13 +46,13 @@ def _page(runs: Runs) -> str:
     first = next(iter(runs.values()))
     lead = (
         f"What the newest engines do with {schemas(first)}, drawn from the ten families of"
-        f" JSONSchemaBench in proportion. {WORDS} Compilation may take 5 s. Written by"
+        f" JSONSchemaBench in proportion. {SEE_MEANING} Compilation may take 5 s. Written by"
         " `make results ONLY=newest`; all counts are in [counts.csv](counts.csv), versions and"
         " options in [manifest.json](manifest.json)."
     )
     parts = {key: [f"## {title}", *_group(key, runs)] for key, title in _KEYS.items()}
     order = [*parts["specification"], *parts["shipped"], *parts["servers"], *_large(runs)]
-    return page("The newest engines", lead, *order, *_bugs(runs))
+    return page("The newest engines", lead, *order, *_bugs(runs), MEANING)
 
 
 def _large(runs: Runs) -> Iterator[str]:

@@ -16,9 +16,10 @@ from benchmarks.pages.layout import (
     GROUPS,
     LARGE,
     LARGE_MEANS,
+    MEANING,
+    SEE_MEANING,
     SHIPPED,
     SPECIFICATION,
-    WORDS,
     Published,
     Runs,
     counts,
@@ -100,9 +101,9 @@ def _page(runs: Runs) -> str:
     told = run.summary
     lead = (
         f"What engines do with whole values, {schemas(run)}: the whole of MaskBench, all of its"
-        f" families, in an order drawn by chance. {WORDS} Compilation may take 3 s of processor"
-        " time. Written by `make results ONLY=values`; counts are in [counts.csv](counts.csv),"
-        " versions and options in [manifest.json](manifest.json)."
+        f" families, in an order drawn by chance. {SEE_MEANING} Compilation may take 3 s of"
+        " processor time. Written by `make results ONLY=values`; counts are in"
+        " [counts.csv](counts.csv), versions and options in [manifest.json](manifest.json)."
     )
     return page(
         "All of MaskBench, by values",
@@ -122,6 +123,7 @@ def _page(runs: Runs) -> str:
         "## Refusals beside the original study",
         _BESIDE,
         markdown_table(_REFUSALS, tuple(refusals(run))),
+        MEANING,
     )
 
 

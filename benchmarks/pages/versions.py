@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from benchmarks.pages.layout import WORDS, Published, Runs, bugs_of, drawn, listed, page, schemas
+from benchmarks.pages.layout import (
+    MEANING,
+    SEE_MEANING,
+    Published,
+    Runs,
+    bugs_of,
+    drawn,
+    listed,
+    page,
+    schemas,
+)
 from harness.bugs.listing import BugList
 from harness.classification.departures import load_catalogue
 from harness.render.table import Row, Table
@@ -57,8 +67,8 @@ def _page(runs: Runs) -> str:
     lead = (
         f"Two versions of an engine on {several}, in the configuration closest to the"
         " specification; as shipped xgrammar compiles more in time ([newest](../newest/README.md))."
-        f" {WORDS} Each bug is put to both versions, by its smallest case; what is refused there"
-        " stands between » and «. Values alone, no walks over tokens. Written by"
+        f" {SEE_MEANING} Each bug is put to both versions, by its smallest case; what is refused"
+        " there stands between » and «. Values alone, no walks over tokens. Written by"
         " `make results ONLY=versions`; all are in [changes.csv](changes.csv), versions and options"
         " in [manifest.json](manifest.json)."
     )
@@ -66,7 +76,7 @@ def _page(runs: Runs) -> str:
     for key, run in runs.items():
         text = comparison_markdown(_compared(run), _MOST).replace("\n#", "\n##")
         parts += [f"## {_TITLES[key]}", f"#{text}"]
-    return page("What changed between two versions", *parts)
+    return page("What changed between two versions", *parts, MEANING)
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:
