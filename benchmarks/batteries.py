@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -53,7 +53,7 @@ SPELLED: Final = tuple(
     dict.fromkeys((*_FIRST, *_OTHERWISE, *ENGINES, *_SHIPPED.values(), *servers()))
 )
 """Whose spellings are asked for: every library, in each configuration that differs, and presets."""
-HOSTILE: Final = (*(*ENGINES, "xgrammar@0.1.32", "llguidance@1.6.1", "llguidance[config=shipped]"),)
+HOSTILE: Final = (*ENGINES, "xgrammar@0.1.32", "llguidance@1.6.1", "llguidance[config=shipped]")
 """What is held to the protocol on a small vocabulary; on a large one the default engines."""
 _LIMITS: Final = Limits(compile=10.0, mask=5.0, resolve=30.0)
 _ON: Final[Mapping[str, tuple[str, ...]]] = {"hostile": HOSTILE, "qwen2.5": DEFAULT}
@@ -73,7 +73,7 @@ def _manifest(engines: Mapping[str, str], **asked: object) -> str:
     return json.dumps({"harness": harness, "engines": engines, **asked}, indent=1) + "\n"
 
 
-def _listed(lines: list[str]) -> str:
+def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {markdown(one)}" for one in lines)
 
 
@@ -102,9 +102,13 @@ def spellings() -> Files:
         f"# How engines may spell JSON\n\n{lead}",
         as_markdown(_counted(profile)).strip(),
         as_markdown(spelling_printing.as_table(first)).strip(),
-        _listed(list(spelling_printing.lines(profile))),
+        _listed(spelling_printing.lines(profile)),
     ]
-    told = json.dumps(profile.as_json(), ensure_ascii=False)
+    answers = profile.as_json()
+    for engine in answers["engines"].values():
+        for row in engine["rows"]:
+            del row["schema"]  # the battery has it, once for all engines
+    told = json.dumps(answers, ensure_ascii=False)
     manifest = _manifest({one.name: one.version for one in profile.engines}, limits=vars(_LIMITS))
     page = "\n\n".join(parts) + "\n"
     return {"README.md": page, "profile.json": told + "\n", "manifest.json": manifest}
@@ -150,7 +154,7 @@ def protocol() -> Files:
         command = f"maskcourt protocol --sample {_CASES} --vocabulary {vocabulary} --engines "
         lead += f"\n\n    {command}{','.join(engines)}"
         told = as_markdown(replace(table, title="")).strip()
-        parts += [f"## On {vocabulary}", told, _listed(list(lines_of_witnesses(summary)))]
+        parts += [f"## On {vocabulary}", told, _listed(lines_of_witnesses(summary))]
         versions |= {name: one["version"] for name, one in summary.engines.items()}
         files[f"{vocabulary}.json"] = json.dumps(summary.as_json(), indent=1) + "\n"
     page = "\n\n".join(["# What a server relies on", lead, *parts])
@@ -189,7 +193,7 @@ def impact_page(told: Mapping[str, Any], asked: str) -> Files:
     parts = [
         f"# What masks cost a small model on function calls\n\n{lead}",
         as_markdown(answers).strip(),
-        _listed(list(comparison_lines(told))),
+        _listed(comparison_lines(told)),
         "## What masks took from it",
         as_markdown(masks).strip(),
     ]

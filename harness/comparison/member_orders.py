@@ -99,8 +99,7 @@ class _Declared:
         def order(path: str, names: Sequence[str]) -> Sequence[str]:
             seen: set[int] = set()
             known = [name for part in self._reached(path) for name in self._together(part, seen)]
-            places = {name: at for at, name in enumerate(dict.fromkeys([*known, *self._others]))}
-            return sorted(names, key=lambda name: places.get(name, len(places)))
+            return self._ranked(names, known)
 
         return order
 
@@ -116,11 +115,14 @@ class _Declared:
             branches = [one for part in self._reached(path) for one in self._branches(part)]
             met = [known for one in branches if {*(known := _names(one))} & {*names}]
             met.sort(key=lambda known: -len({*known} & {*names}))
-            ranked = dict.fromkeys([*(met[rank] if rank < len(met) else names), *self._others])
-            places = {name: at for at, name in enumerate(ranked)}
-            return sorted(names, key=lambda name: places.get(name, len(places)))
+            return self._ranked(names, met[rank] if rank < len(met) else names)
 
         return order
+
+    def _ranked(self, names: Sequence[str], first: Sequence[str]) -> list[str]:
+        """Names in the order of the `first`, then of what is declared anywhere, then the rest."""
+        places = {name: at for at, name in enumerate(dict.fromkeys([*first, *self._others]))}
+        return sorted(names, key=lambda name: places.get(name, len(places)))
 
     def _together(self, part: dict[str, Any], seen: set[int]) -> Iterator[str]:
         """The names that a subschema declares with all that it applies, but for those `seen`."""
