@@ -182,10 +182,10 @@ def impact_page(told: Mapping[str, Any], asked: str) -> Files:
         " BFCL's `live_multiple`, drawn by a seed: greedily, at most"
         f" {told['generation']['max_tokens']} tokens, without a mask and under each engine, closest"
         " to the specification. It is a weak model: that all parts work together can be seen here,"
-        " not which engine a model that people use is better off with. Times are left out: other"
-        " work went on, and no GPU was at hand, on whose steps the cost of a mask would count. All"
-        " figures but those are in [summary.json](summary.json), versions and options in"
-        " [manifest.json](manifest.json). Made by"
+        " not which engine a model that people use is better off with. Times are left out: what a"
+        " mask costs counts beside a step on a GPU, and this is a processor. All other figures are"
+        " in [summary.json](summary.json), versions and options in [manifest.json](manifest.json)."
+        " Made by"
         f" `make results ONLY=impact`, by\n\n    maskcourt {asked}"
     )
     answers = replace(answers_table(told["task"], engines), title="")
