@@ -65,7 +65,13 @@ def _enforced(some: Sequence[CellOutcome]) -> str:
 
 def as_csv(table: ConformanceTable) -> str:
     """Every cell of every engine in a line, with the texts behind it."""
-    rows = [
+    rows = cell_rows(table)
+    return tables.as_csv(Table.of("", rows[0], rows))
+
+
+def cell_rows(table: ConformanceTable) -> list[dict[str, str]]:
+    """A row for each cell of each engine, with the texts behind it."""
+    return [
         {
             "keyword": one.keyword,
             "place": one.place,
@@ -79,4 +85,3 @@ def as_csv(table: ConformanceTable) -> str:
         }
         for one in table.outcomes
     ]
-    return tables.as_csv(Table.of("", rows[0], rows))
