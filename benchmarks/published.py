@@ -2,8 +2,9 @@
 
 Runs are made as ``maskcourt bench`` makes them, and go on where they were interrupted. Cases come
 in an order that a hash of their ids gives, so that an unfinished run is a fair sample, too. Then
-the page, its tables as CSV, its bugs and the manifests are written from what is stored; no figure
-is typed by hand.
+all that costs a value is replayed, and the page, its tables as CSV, its bugs and the manifests are
+written from what is stored; no figure is typed by hand. One page is `gathered`: what it publishes
+of each schema stays, and runs of other days add to it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -31,10 +32,15 @@ from harness.execution.request import BenchRequest
 from harness.runs.directory import MANIFEST, RunDirectory
 
 if TYPE_CHECKING:
+    from benchmarks.gathered import Gathered
     from benchmarks.pages.layout import Published, Runs
+    from benchmarks.pages.schema_rows import SchemaRows
+    from harness.report.frames import Run
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _RESULTS: Final = _ROOT / "results"
+_REPLAYED: Final = "replayed.json"
+"""In a run's directory: what replaying its verdicts gave."""
 PAGES: Final = ("engines", "equal", "generated", "newest", "study", "values", "versions")
 """The pages, each a module of `benchmarks.pages`; a lane of a run imports none of them."""
 
@@ -48,13 +54,20 @@ def page_of(name: str) -> Published:
     return found
 
 
-def as_drawn(executor: Executor) -> Executor:
-    """`executor`, but cases come in the order of a hash of their ids, whatever the order of ids."""
+def as_drawn(executor: Executor, known: Gathered | None = None) -> Executor:
+    """`executor`, but cases come in the order of a hash of their ids, whatever the order of ids.
+
+    Those that are `known` are left out.
+    """
+    left_out = {one.id for one in known.rows.rows} if known else set()
 
     def execute(settings: LaneSettings, cases: int, begin: Begin, telling: RunProgress) -> None:
         def begun(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
             run, jobs = begin(engines)
-            return run, iter(sorted(jobs, key=lambda job: _draw(job[1].id)))
+            if known:
+                known.require_same(run.manifest["identity"])
+            todo = (job for job in jobs if job[1].id not in left_out)
+            return run, iter(sorted(todo, key=lambda job: _draw(job[1].id)))
 
         executor(settings, cases, begun, telling)
 
@@ -72,16 +85,37 @@ def request_of(arguments: Sequence[str], out: Path, lanes: int | None) -> BenchR
     return replace(built(BenchRequest, given), out=out, lanes=lanes)
 
 
-def make(about: Published, path: Path, lanes: int | None) -> None:
-    """Make the runs of a page below `path`, or go on with them, and search them for bugs."""
+def make(about: Published, path: Path, out: Path, lanes: int | None) -> None:
+    """Make the runs of a page below `path`, or go on with them, and search them for bugs.
+
+    `out` is where the page stands.
+    """
+    from benchmarks.gathered import Gathered
+
+    known = Gathered.read(out) if about.gathered else None
     for key, arguments in about.runs.items():
         request = request_of(arguments, path / key, lanes)
-        run = run_with(as_drawn(local_lanes(lanes)), request)
+        run = run_with(as_drawn(local_lanes(lanes), known), request)
         if seconds := about.searched.get(key):
             command = [sys.executable, "-m", "harness.cli", "bugs", str(run.path)]
             command += ["--shrink-budget", str(seconds), "--trust", "--json"]
             command += ["--lanes", str(lanes)] if lanes else []
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def repeat(runs: Runs, lanes: int | None) -> None:
+    """Replay of each run all that costs a value, and a sample of the other verdicts."""
+    from benchmarks.replayed import replayed
+
+    for run in runs.values():
+        _write_json(run.path / _REPLAYED, replayed(run.directory, lanes))
+
+
+def gathered(out: Path, run: Run, manifest: Mapping[str, Any]) -> Gathered:
+    """A run with what earlier ones published in `out`."""
+    from benchmarks.gathered import Gathered
+
+    return Gathered.of(run, manifest, Gathered.read(out))
 
 
 def found(about: Published, path: Path) -> Runs:
@@ -97,21 +131,34 @@ def write(runs: Runs, about: Published, out: Path) -> None:
     from benchmarks.pages.layout import bugs_of
     from harness.render.table import as_csv
 
+    manifests = {key: _kept(run.path, len(run.cases)) for key, run in runs.items()}
+    told: Runs | SchemaRows = runs
+    manifest, tables = manifests.get("", manifests), {}
+    if about.gathered:
+        whole = gathered(out, runs[""], _manifest(runs[""].path))
+        told, manifest, tables = whole.rows, whole.manifest, whole.tables
     out.mkdir(parents=True, exist_ok=True)
-    (out / "README.md").write_text(about.page(runs), "utf-8")
-    for name, table in about.tables(runs).items():
+    (out / "README.md").write_text(about.page(told), "utf-8")
+    for name, table in {**about.tables(told), **tables}.items():
         (out / f"{name}.csv").write_text(as_csv(table), "utf-8")
     known = [bugs_of(runs[key]) for key in about.searched if key in runs]
     if rows := [bug.row() for some in known if some for bug in some.bugs]:
         _write_json(out / "bugs.json", rows)
-    manifests = {key: _kept(run.path / MANIFEST, len(run.cases)) for key, run in runs.items()}
-    _write_json(out / "manifest.json", manifests.get("", manifests))
+    _write_json(out / "manifest.json", manifest)
 
 
-def _kept(file: Path, cases: int) -> dict[str, Any]:
+def _manifest(run: Path) -> dict[str, Any]:
+    """The manifest of a run, with what replaying gave."""
+    manifest: dict[str, Any] = json.loads((run / MANIFEST).read_text("utf-8"))
+    if (repeated := run / _REPLAYED).exists():
+        manifest["replayed"] = json.loads(repeated.read_text("utf-8"))
+    return manifest
+
+
+def _kept(run: Path, cases: int) -> dict[str, Any]:
     """What of a manifest is published, and how many cases were there."""
-    manifest = json.loads(file.read_text("utf-8"))
-    kept = ("identity", "versions", "commit", "effects", "seconds")
+    manifest = _manifest(run)
+    kept = ("identity", "versions", "commit", "effects", "seconds", "replayed")
     return {"cases": cases, **{name: manifest[name] for name in kept if name in manifest}}
 
 
@@ -131,19 +178,24 @@ def _write_index(results: Path) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Where the page is written.")
 @click.option("--lanes", type=int, help="Cases at the same time.")
 @click.option("--page", "only", is_flag=True, help="Write the page of what is there.")
-def main(name: str, path: Path | None, out: Path | None, lanes: int | None, only: bool) -> None:
-    """Make the runs of a page, or go on with them, and write the page."""
+@click.option("--replay", is_flag=True, help="Replay what is there, and write the page of it.")
+def main(
+    name: str, path: Path | None, out: Path | None, lanes: int | None, only: bool, replay: bool
+) -> None:
+    """Make the runs of a page, or go on with them, replay them and write the page."""
     if name == INDEX:
         _write_index(out or _RESULTS)
         return
     path = path or _ROOT / "runs" / name
     about = page_of(name)
     try:
-        if not only:
+        if not (only or replay):
             with interrupts.heeded():
-                make(about, path, lanes)
+                make(about, path, out or _RESULTS / name, lanes)
         if not (runs := found(about, path)):
             raise click.UsageError(f"there is no run of {name} at {path}; leave out --page")
+        if not only:
+            repeat(runs, lanes)
         write(runs, about, out or _RESULTS / name)
         if out is None:
             _write_index(_RESULTS)

@@ -23,6 +23,7 @@ from benchmarks.pages.layout import (
     schemas,
     sentences,
 )
+from benchmarks.pages.schema_rows import SchemaRows
 from harness.analysis.rates import PAIR
 from harness.render.table import Row, Table
 
@@ -76,7 +77,7 @@ def _page(runs: Runs) -> str:
 def _tables(runs: Runs) -> Mapping[str, Table]:
     run = runs[""]
     return {
-        "counts": Table.of("", COUNTS, counts(run)),
+        "counts": Table.of("", COUNTS, counts(SchemaRows.of(run))),
         "pairs": Table.of("", PAIR, run.summary["pairs"]),
     }
 

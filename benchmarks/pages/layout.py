@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.analysis.rates import EVERYDAY, Rates
-from harness.analysis.stored import stored_run
+from benchmarks.pages.schema_rows import SchemaRows
 from harness.bugs.listing import Bug, BugList, known_bugs, met_by_any, severities_of, topics
 from harness.classification.departures import load_catalogue
 from harness.engines.presets import servers
@@ -18,7 +16,6 @@ from harness.engines.specs import DEFAULT, with_version
 from harness.printable import code, markdown, one_line, plural
 from harness.render.table import Row, Table, as_markdown
 from harness.report.frames import Run
-from harness.verdict_kinds import COSTLY
 
 SPECIFICATION: Final = "Closest to the specification"
 SHIPPED: Final = "As the libraries ship them"
@@ -70,13 +67,16 @@ class Published:
     """A page: what its runs are asked for, and what is told of them.
 
     `runs` are arguments of ``maskcourt bench`` by the run's name, which is empty where there is
-    one run alone. Those in `searched` are searched for bugs for so many seconds.
+    one run alone. Those in `searched` are searched for bugs for so many seconds. Of a page that is
+    `gathered`, the single run may be made in parts on several days: page and tables are told of
+    `SchemaRows`, which are published, too, and a schema that has a row there is not run again.
     """
 
     runs: Mapping[str, Sequence[str]]
-    page: Callable[[Runs], str]
-    tables: Callable[[Runs], Mapping[str, Table]]
+    page: Callable[[Any], str]
+    tables: Callable[[Any], Mapping[str, Table]]
     searched: Mapping[str, float] = field(default_factory=dict)
+    gathered: bool = False
 
 
 def drawn(number: int, engines: Iterable[str]) -> tuple[str, ...]:
@@ -94,21 +94,13 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return as_markdown(Table.of("", columns, rows)) if rows else ""
 
 
-def wrong(rates: Rates, engine: int, among: NDArray[np.bool_] | bool = True) -> Row:
-    """In how many of some cases an engine loses, leaks or traps an everyday value.
-
-    `among` says which cases, shape (cases,); ``wrong_declared`` are those in which it does so only
-    as it declares.
-    """
-    every, by_bugs = (
-        (rates.shown_by(engine, COSTLY, bugs=bugs) < EVERYDAY) & among for bugs in (False, True)
-    )
-    return {"wrong": int(every.sum()), "wrong_declared": int((every & ~by_bugs).sum())}
-
-
 def schemas(run: Run) -> str:
     """How many schemas a run has; of one that goes on, how many so far."""
-    done, asked = len(run.cases), run.manifest["identity"]["data"]["cases"]
+    return schemas_of(len(run.cases), run.manifest["identity"]["data"]["cases"])
+
+
+def schemas_of(done: int, asked: int) -> str:
+    """How many schemas are told of, of so many."""
     return f"{asked:,} schemas" if done == asked else f"{done:,} of {asked:,} schemas so far"
 
 
@@ -169,8 +161,13 @@ def sentences(told: Mapping[str, Any]) -> str:
 
 def remarks(run: Run) -> str:
     """What limits a run met: schemas whose budget was spent, and those on which it failed."""
-    spent = int((run.cases["reason"] == "case_budget").sum())
-    failed = run.summary["harness_errors"]
+    return remarks_of(
+        int((run.cases["reason"] == "case_budget").sum()), run.summary["harness_errors"]
+    )
+
+
+def remarks_of(spent: int, failed: int) -> str:
+    """On how many schemas the budget was spent, and on how many the harness failed."""
     lines = [f"{plural(spent, 'schema')} used up the time; what was proven before counts."] * bool(
         spent
     )
@@ -188,16 +185,15 @@ COUNTS: Final = (
 some of them only as it declares."""
 
 
-def counts(run: Run, group: str = "") -> Iterator[Row]:
-    """A row with `COUNTS` for each engine of a run."""
-    rates = Rates(stored_run(run.directory))
-    for number, (name, one) in enumerate(run.summary["engines"].items()):
+def counts(rows: SchemaRows, group: str = "") -> Iterator[Row]:
+    """A row with `COUNTS` for each engine."""
+    for name, one in rows.told.items():
         row = {"group": group, "engine": name, "version": one["version"]}
         row |= {"schemas": sum(one["compile"].values()), **one["compile"]}
         row |= {"judged": one["loss"]["of"], "by_format_alone": one["format_only"]["schemas"]}
         no_json = one["not_json"]
         row |= {"no_json": no_json["schemas"], "no_json_unusual": no_json["rare"]}
-        row |= wrong(rates, number)
+        row |= {column: one[column] for column in ("wrong", "wrong_declared")}
         for column, effect in (("loses", "loss"), ("leaks", "leak"), ("traps", "trap")):
             row |= {column: one[effect]["schemas"], f"{column}_real": one[effect]["real"]}
         yield row
@@ -216,30 +212,31 @@ LARGE_MEANS: Final = (
 ANSWERED: Final = ("compiled", "refused")
 
 
-def large(run: Run) -> Iterator[Row]:
+def large(rows: SchemaRows) -> Iterator[Row]:
     """A row for each engine: what it does with schemas of at least `_SIZE` characters."""
-    here = (run.cases["schema"].str.len() >= _SIZE).to_numpy()
-    big, rates = run.cases[here]["case"], Rates(stored_run(run.directory))
-    asked = run.engines[(run.engines["stage"] == "compile") & run.engines["case"].isin(big)]
-    costs = run.costs[(run.costs["stage"] == "compile") & run.costs["case"].isin(big)]
-    for number, (name, version) in enumerate(versions_of(run).items()):
-        outcomes = asked[asked["engine"] == name]["outcome"]
-        done = asked[(asked["engine"] == name) & (outcomes == "compiled")]["case"]
-        times = costs[(costs["engine"] == name) & costs["case"].isin(done)]["seconds"]
+    big = rows.where(one for one in rows.rows if one.characters >= _SIZE)
+    for name, one in big.told.items():
+        outcomes = one["compile"]
+        times = milliseconds(big, name)
         yield {
-            "engine": with_version(name, version),
-            "of": len(outcomes),
-            "refused": int((outcomes == "refused").sum()),
-            "failed": int((~outcomes.isin(ANSWERED)).sum()),
-            "median_ms": float(times.median() * 1000) if len(times) else None,
-            "p90_ms": float(times.quantile(0.9) * 1000) if len(times) else None,
-            **wrong(rates, number, here),
+            "engine": with_version(name, one["version"]),
+            "of": sum(outcomes.values()),
+            "refused": outcomes["refused"],
+            "failed": failed(outcomes),
+            "median_ms": float(np.median(times)) if len(times) else None,
+            "p90_ms": float(np.quantile(times, 0.9)) if len(times) else None,
+            **{column: one[column] for column in ("wrong", "wrong_declared")},
         }
 
 
-def versions_of(run: Run) -> dict[str, str]:
-    engines = run.manifest["identity"]["engines"]
-    return {name: engines[name].get("version", "") for name in run.engine_names}
+def failed(outcomes: Mapping[str, int]) -> int:
+    """How many schemas neither compiled nor were refused."""
+    return sum(many for outcome, many in outcomes.items() if outcome not in ANSWERED)
+
+
+def milliseconds(rows: SchemaRows, engine: str) -> list[float]:
+    """What compilation took of the schemas that compiled."""
+    return [one.ms for one in rows.of_engine(engine) if one.ms is not None]
 
 
 def bugs_of(run: Run) -> BugList | None:

@@ -34,6 +34,7 @@ from benchmarks.pages.layout import (
     schemas,
     sentences,
 )
+from benchmarks.pages.schema_rows import SchemaRows
 from harness.render.table import Table
 
 _SHOWN: Final = 15
@@ -58,7 +59,7 @@ def _page(runs: Runs) -> str:
 def _large(runs: Runs) -> Iterator[str]:
     yield "## Large schemas"
     yield LARGE_MEANS
-    yield markdown_table(LARGE, [row for run in runs.values() for row in large(run)])
+    yield markdown_table(LARGE, [row for run in runs.values() for row in large(SchemaRows.of(run))])
 
 
 def _group(key: str, runs: Runs) -> Iterator[str]:
@@ -96,8 +97,8 @@ def _bugs(runs: Runs) -> Iterator[str]:
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:
-    rows = [row for key, run in runs.items() for row in counts(run, _KEYS[key])]
-    big = [row for run in runs.values() for row in large(run)]
+    rows = [row for key, run in runs.items() for row in counts(SchemaRows.of(run), _KEYS[key])]
+    big = [row for run in runs.values() for row in large(SchemaRows.of(run))]
     return {"counts": Table.of("", COUNTS, rows), "large": Table.of("", LARGE, big)}
 
 

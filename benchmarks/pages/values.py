@@ -7,10 +7,11 @@ compilations, half of these time-outs: of what compiles nearly all does so withi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
+
+import numpy as np
 
 from benchmarks.pages.layout import (
-    ANSWERED,
     COUNTS,
     FAMILIES,
     GROUPS,
@@ -21,25 +22,25 @@ from benchmarks.pages.layout import (
     SHIPPED,
     SPECIFICATION,
     Published,
-    Runs,
     counts,
+    failed,
     large,
     markdown_table,
+    milliseconds,
     page,
-    remarks,
-    schemas,
-    sentences,
-    versions_of,
+    remarks_of,
+    schemas_of,
+    sentence,
 )
 from benchmarks.pages.original import REFUSED, SOURCE
 from benchmarks.pages.original import SCHEMAS as STUDIED
+from benchmarks.pages.schema_rows import CELLS, FAILED, SchemaRows
 from harness.engines.specs import with_version
 from harness.render.table import Row, Table
-from harness.report.frames import Run
 
 _OLD: Final = ("xgrammar@0.1.32", "llguidance@1.6.1")
-_SLOW: Final = 1.0
-"""Seconds of compilation that a user notices."""
+_SLOW: Final = 1000
+"""Milliseconds of compilation that a user notices."""
 _TIMES: Final = ("engine", "compiled", "median_ms", "p90_ms", "max_ms", "over_1_s", "of", "share")
 _REFUSALS: Final = ("engine", "refused", "failed", "of", "share")
 _BESIDE: Final = (
@@ -54,26 +55,23 @@ _VALUES: Final = (
 )
 
 
-def times(run: Run, told: Mapping[str, Any]) -> Iterator[Row]:
+def times(rows: SchemaRows) -> Iterator[Row]:
     """A row for each engine: milliseconds that compilation takes of what compiles, and slow ones.
 
     Those that run out of time are slow, too.
     """
-    costs = run.costs[run.costs["stage"] == "compile"]
-    slow = costs[costs["seconds"] > _SLOW].groupby("engine", observed=False).size()
-    for name, one in told["engines"].items():
-        figures, of = one["timings"]["compile"], sum(one["compile"].values())
-        row = {"engine": with_version(name, one["version"]), "compiled": figures["n"]}
-        for column, figure in (("median_ms", "p50"), ("p90_ms", "p90"), ("max_ms", "max")):
-            row |= {column: figures[figure] and figures[figure] / 1000}
-        many = int(slow.get(name, 0)) + one["compile"]["timed_out"]
-        share = f"{many / of:.1%}" if of else ""
-        yield {**row, "over_1_s": many, "of": of, "share": share}
+    for name, one in rows.told.items():
+        took, of = milliseconds(rows, name), sum(one["compile"].values())
+        row = {"engine": with_version(name, one["version"]), "compiled": len(took)}
+        for column, share in (("median_ms", 0.5), ("p90_ms", 0.9), ("max_ms", 1)):
+            row[column] = float(np.quantile(took, share)) if took else None
+        many = sum(ms > _SLOW for ms in took) + one["compile"]["timed_out"]
+        yield {**row, "over_1_s": many, "of": of, "share": f"{many / of:.1%}" if of else ""}
 
 
-def values(told: Mapping[str, Any]) -> Iterator[Row]:
+def values(rows: SchemaRows) -> Iterator[Row]:
     """A row for each engine: schemas by what shows the worst, a real value or a generated one."""
-    for name, one in told["engines"].items():
+    for name, one in rows.told.items():
         row = {"engine": with_version(name, one["version"]), "judged": one["loss"]["of"]}
         for column, effect in (("loses", "loss"), ("leaks", "leak")):
             row |= {f"{column}_real": one[effect]["real"]}
@@ -81,59 +79,55 @@ def values(told: Mapping[str, Any]) -> Iterator[Row]:
         yield row
 
 
-def refusals(run: Run) -> Iterator[Row]:
+def refusals(rows: SchemaRows) -> Iterator[Row]:
     """A row for each engine: what it does not compile of the schemas that the study may have.
 
     They are of the families of JSONSchemaBench, and have a valid value.
     """
-    valid = run.instances[run.instances["label"] == "valid"]["case"]
-    asked = run.cases[run.cases["family"].isin(FAMILIES) & run.cases["case"].isin(valid)]["case"]
-    compiled = run.engines[(run.engines["stage"] == "compile") & run.engines["case"].isin(asked)]
-    for name, version in versions_of(run).items():
-        mine = compiled[compiled["engine"] == name]["outcome"]
-        refused, others = int((mine == "refused").sum()), int((~mine.isin(ANSWERED)).sum())
-        row = {"engine": with_version(name, version), "refused": refused, "failed": others}
-        yield {**row, "of": len(mine), "share": f"{(refused + others) / max(len(mine), 1):.1%}"}
+    studied = rows.where(one for one in rows.rows if one.family in FAMILIES and one.valid)
+    for name, one in studied.told.items():
+        outcomes, of = one["compile"], sum(one["compile"].values())
+        refused, others = outcomes["refused"], failed(outcomes)
+        row = {"engine": with_version(name, one["version"]), "refused": refused, "failed": others}
+        yield {**row, "of": of, "share": f"{(refused + others) / max(of, 1):.1%}"}
 
 
-def _page(runs: Runs) -> str:
-    run = runs[""]
-    told = run.summary
+def _page(rows: SchemaRows) -> str:
     lead = (
-        f"What engines do with whole values, {schemas(run)}: the whole of MaskBench, all of its"
-        f" families, in an order drawn by chance. {SEE_MEANING} Compilation may take 3 s of"
-        " processor time. Written by `make results ONLY=values`; counts are in"
+        f"What engines do with whole values, {schemas_of(len(rows.rows), rows.asked)}: the whole of"
+        f" MaskBench, all of its families, in an order drawn by chance. {SEE_MEANING} Compilation"
+        " may take 3 s of processor time. Written by `make results ONLY=values`; what each engine"
+        " does with each schema is in [schemas.csv](schemas.csv), counts are in"
         " [counts.csv](counts.csv), versions and options in [manifest.json](manifest.json)."
     )
     return page(
         "All of MaskBench, by values",
         lead,
-        sentences(told),
-        remarks(run),
+        "\n".join(sentence(*one) for one in rows.told.items()),
+        remarks_of(rows.remarked("case_budget"), rows.remarked(*FAILED)),
         "## What compilation takes",
         "Milliseconds of processor time, of the schemas that compile; over 1 s also those that run"
         " out of time.",
-        markdown_table(_TIMES, tuple(times(run, told))),
+        markdown_table(_TIMES, tuple(times(rows))),
         "## By real values, and by generated ones alone",
         "Schemas that a real value shows, and others that only a generated everyday value shows.",
-        markdown_table(_VALUES, tuple(values(told))),
+        markdown_table(_VALUES, tuple(values(rows))),
         "## Large schemas",
         LARGE_MEANS,
-        markdown_table(LARGE, tuple(large(run))),
+        markdown_table(LARGE, tuple(large(rows))),
         "## Refusals beside the original study",
         _BESIDE,
-        markdown_table(_REFUSALS, tuple(refusals(run))),
+        markdown_table(_REFUSALS, tuple(refusals(rows))),
         MEANING,
+        CELLS,
     )
 
 
-def _tables(runs: Runs) -> Mapping[str, Table]:
-    run = runs[""]
-    told = run.summary
+def _tables(rows: SchemaRows) -> Mapping[str, Table]:
     return {
-        "counts": Table.of("", COUNTS, counts(run)),
-        "times": Table.of("", _TIMES, times(run, told)),
-        "large": Table.of("", LARGE, large(run)),
+        "counts": Table.of("", COUNTS, counts(rows)),
+        "times": Table.of("", _TIMES, times(rows)),
+        "large": Table.of("", LARGE, large(rows)),
     }
 
 
@@ -147,4 +141,5 @@ PAGE: Final = Published(
     },
     _page,
     _tables,
+    gathered=True,
 )

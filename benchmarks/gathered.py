@@ -1,0 +1,78 @@
+"""A published page that grows: the rows of schemas that runs of several days made, read and joined.
+
+Beside the page stand its rows (`benchmarks.pages.schema_rows`) and a manifest with what all runs
+have in common, and what each one was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.pages.schema_rows import SchemaRows
+from harness.errors import UsageError
+from harness.render.table import Table
+from harness.report.frames import Run
+
+ROWS: Final = "schemas"
+"""The table of the rows."""
+_ONE_RUN: Final = ("started", "commit", "seconds", "replayed")
+_MAY_DIFFER: Final = ("harness",)
+"""What of the identity of runs that are told as one may differ; each names its commit."""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Rows of schemas, the identity of the runs that made them, and a note on each run."""
+
+    rows: SchemaRows
+    identity: Mapping[str, Any]
+    runs: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, directory: Path) -> Gathered | None:
+        """What is published in a directory; None where no rows are."""
+        file = directory / f"{ROWS}.csv"
+        if not file.exists():
+            return None
+        manifest = json.loads((directory / "manifest.json").read_text("utf-8"))
+        identity = manifest["identity"]
+        return cls(SchemaRows.read(file, identity), identity, manifest["runs"])
+
+    @classmethod
+    def of(cls, run: Run, manifest: Mapping[str, Any], earlier: Gathered | None) -> Gathered:
+        """A run, and what was published before; `manifest` is what is published of the run's.
+
+        A run that was published before is replaced.
+
+        Raises:
+            UsageError: The earlier runs asked something else.
+        """
+        rows, runs = SchemaRows.of(run), []
+        if earlier:
+            earlier.require_same(manifest["identity"])
+            rows = rows.joined(earlier.rows)
+            runs = [one for one in earlier.runs if one["started"] != manifest["started"]]
+        about = {name: manifest[name] for name in _ONE_RUN if name in manifest}
+        note = {"cases": len(run.cases), **about}
+        return cls(rows, manifest["identity"], [*runs, note])
+
+    def require_same(self, identity: Mapping[str, Any]) -> None:
+        """UsageError where a run of this identity asks something else than is published."""
+        for name in sorted({*identity, *self.identity} - {*_MAY_DIFFER}):
+            if identity.get(name) != self.identity.get(name):
+                raise UsageError(
+                    f"the page has schemas of runs with other {name}",
+                    "give the versions and options of its manifest, or remove the page",
+                )
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        return {"cases": len(self.rows.rows), "identity": self.identity, "runs": self.runs}
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        return {ROWS: self.rows.table()}

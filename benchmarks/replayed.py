@@ -1,0 +1,73 @@
+"""Replay of a published run: all losses, leaks and traps, and a sample of the other verdicts.
+
+Each lane is a ``maskcourt replay`` of its own, which shows how far it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
+
+import numpy as np
+
+from harness.errors import MaskcourtError
+from harness.replay.witness import verdict_name
+from harness.replay.witness_reader import Choice, every, sample
+from harness.runs.directory import ROW, RowNumbers, RunDirectory
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import COSTLY
+
+_SAMPLE: Final = 1000
+"""Verdicts that are replayed, whatever they cost."""
+_TOLD: Final = 20
+"""Differences that are told in full."""
+
+
+def chosen(run: RunDirectory) -> tuple[Choice, Choice]:
+    """The verdicts that cost a value and have a witness, and a sample of all that have one."""
+    able, costly = every(run), {}
+    for evidence, table in VERDICT_TABLES.items():
+        found: list[RowNumbers] = [np.zeros(0, dtype=np.int64)]
+        for batch in run.batches(table, ["effect"]):
+            here = np.isin(batch.column("effect").to_pylist(), COSTLY)
+            found.append(batch.column(ROW).to_numpy()[here])
+        costly[evidence] = np.intersect1d(np.concatenate(found), able.of(evidence))
+    return Choice(costly), sample(run, _SAMPLE, 0)
+
+
+def replayed(run: RunDirectory, lanes: int | None = None) -> dict[str, Any]:
+    """How many verdicts that cost a value were replayed, how many sampled ones, what differed."""
+    costly, others = chosen(run)
+    names = [
+        verdict_name(evidence, row)
+        for evidence in VERDICT_TABLES
+        for row in np.union1d(costly.of(evidence), others.of(evidence)).tolist()
+    ]
+    rows = _rows(run, names, min(lanes or len(os.sched_getaffinity(0)), len(names)))
+    differing = [row for row in rows if not row["agrees"]]
+    about = {"costly": len(costly), "sampled": len(others), "replayed": len(rows)}
+    return {**about, "differ": len(differing), "differences": differing[:_TOLD]}
+
+
+def _rows(run: RunDirectory, names: Sequence[str], lanes: int) -> list[dict[str, Any]]:
+    """What became of verdicts, in `lanes` parts of neighbours: a schema is compiled but once."""
+    with ExitStack() as stack:
+        started: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
+        for part in np.array_split(names, lanes) if lanes else ():
+            command = [sys.executable, "-m", "harness.cli", "replay", str(run.path), *part.tolist()]
+            output = stack.enter_context(TemporaryFile())
+            process = subprocess.Popen([*command, "--trust", "--json"], stdout=output)
+            started.append((stack.enter_context(process), output))
+        found: list[dict[str, Any]] = []
+        for process, written in started:
+            if process.wait() > 1:
+                raise MaskcourtError(f"the replay of {run.path} ended with {process.returncode}")
+            written.seek(0)
+            found += json.load(written)["verdicts"]
+    return found

@@ -1,0 +1,150 @@
+"""What is published of each schema: written and read again, counted as a run counts it, joined."""
+
+import csv
+import json
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.gathered import Gathered
+from benchmarks.pages.layout import Published
+from benchmarks.pages.schema_rows import COMPILED, TOLD, Done, SchemaRows
+from benchmarks.published import as_drawn, write
+from harness.analysis.stored import WORST_FIRST
+from harness.errors import UsageError
+from harness.report.frames import load_run
+from harness.workers.outcomes import COMPILE_STATUSES
+from tests import books
+from tests.books import Book
+
+LEAKED = {"kind": "false_acceptance", "effect": "invalid_value"}
+
+
+@st.composite
+def dones(draw):
+    outcome = draw(st.sampled_from(sorted(COMPILE_STATUSES)))
+    if outcome != COMPILED:
+        return Done(outcome)
+    ms = draw(st.none() | st.integers(1, 9999).map(float))
+    shown = draw(st.dictionaries(st.sampled_from(TOLD), st.sampled_from(WORST_FIRST)))
+    bugs = {}
+    for name, worst in shown.items():
+        milder = WORST_FIRST[WORST_FIRST.index(worst) :]
+        if bug := draw(st.none() | st.sampled_from(milder)):
+            bugs[name] = bug
+    failures = draw(st.lists(st.sampled_from(["instances_crashed", "mask_timed_out"])).map(tuple))
+    return Done(outcome, ms, draw(st.booleans()), failures, shown, bugs)
+
+
+@given(dones())
+def test_a_cell_is_read_as_it_was_written(done):
+    assert Done.read(str(done)) == done
+
+
+@pytest.mark.parametrize(
+    ("cell", "wrong", "by_bugs"),
+    [
+        ("12.3", False, False),
+        ("timed_out", False, False),
+        ("12.3 loss:rare", False, False),
+        ("12.3 trap:plain", True, True),
+        ("12.3 leak:real:declared", True, False),
+        ("12.3 leak:real:rare", True, False),
+        ("12.3 format_only:real", False, False),
+    ],
+)
+def test_an_everyday_value_that_is_lost_leaked_or_trapped_is_wrong(cell, wrong, by_bugs):
+    done = Done.read(cell)
+    assert (done.is_wrong(), done.is_wrong(bugs=True)) == (wrong, by_bugs)
+
+
+def case(name, outcome="compiled", *, leaks=False):
+    made = Book(name, "set_aside", "values_alone", schema='{"type":"null"}')
+    made.engine("a", outcome)
+    if outcome == "compiled":
+        made.rows.add("costs", case=name, stage="compile", engine="a", seconds=0.25)
+        made.instance(0, "invalid").instance(1, "valid")
+        if leaks:
+            made.on_instance(0, "a", **LEAKED, shown_by="real")
+    return made
+
+
+@pytest.fixture
+def run(tmp_path):
+    """The run of some cases of `asked`."""
+
+    def made(*cases, asked=3, version="1.0"):
+        path = tmp_path / "-".join([version, *(one.name for one in cases)])
+        about = {"name": "maskbench:some", "cases": asked}
+        books.store(path, *cases, finish=False, engines={"a": {"version": version}}, data=about)
+        return load_run(path)
+
+    return made
+
+
+def test_schemas_are_counted_as_the_run_counts_them(run):
+    some = run(case("k---1", leaks=True), case("k---2"), case("k---3", "refused"))
+    found, counted = SchemaRows.of(some).told["a"], some.summary["engines"]["a"]
+    for name in ("compile", "failures", "version"):
+        assert found[name] == counted[name]
+    for name in TOLD:
+        assert found[name] == {key: counted[name][key] for key in found[name]}
+    assert found["leak"]["real"] == found["wrong"] == 1
+
+
+def test_a_row_says_what_the_engine_did_with_the_schema(run):
+    table = SchemaRows.of(run(case("k---1", leaks=True), case("k---3", "refused"))).table()
+    assert [*table.rows] == [
+        {"schema": "k---1", "characters": 15, "valid": 1, "remark": "", "a": "250 leak:real"},
+        {"schema": "k---3", "characters": 15, "valid": 0, "remark": "", "a": "refused"},
+    ]
+
+
+PAGE = Published(
+    {"": ()}, lambda rows: f"{len(rows.rows)} of {rows.asked}", lambda _: {}, gathered=True
+)
+
+
+def test_a_page_keeps_what_earlier_runs_made(run, tmp_path):
+    first, second = run(case("k---1"), case("k---2")), run(case("k---0", leaks=True))
+    for number, one in enumerate((first, second, second)):
+        manifest = json.loads((one.path / "run.json").read_text())
+        (one.path / "run.json").write_text(
+            json.dumps({**manifest, "started": f"day {min(number, 1)}"})
+        )
+        write({"": one}, PAGE, tmp_path / "out")
+    assert (tmp_path / "out" / "README.md").read_text() == "3 of 3"
+    rows = csv.DictReader((tmp_path / "out" / "schemas.csv").open())
+    assert [(row["schema"], row["a"]) for row in rows] == [
+        ("k---0", "250 leak:real"),
+        ("k---1", "250"),
+        ("k---2", "250"),
+    ]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [one["cases"] for one in manifest["runs"]] == [2, 1]
+    assert manifest["cases"] == 3
+
+
+def test_what_is_published_is_not_run_again(run):
+    asked = {"identity": {"engines": "x"}}
+    known = Gathered.of(run(case("k---1")), {**asked, "started": "day 0"}, None)
+    taken = []
+
+    def executor(_settings, _cases, begin, _telling):
+        taken.extend(job[1].id for job in begin({})[1])
+
+    def begun(_engines):
+        jobs = [(number, SimpleNamespace(id=f"k---{number}")) for number in range(3)]
+        return SimpleNamespace(manifest=asked), iter(jobs)
+
+    as_drawn(executor, known)(None, 3, begun, None)
+    assert sorted(taken) == ["k---0", "k---2"]
+
+
+def test_runs_that_ask_something_else_are_not_told_as_one(run):
+    known = Gathered.of(run(case("k---1")), {"identity": {"rules": 1}, "started": "day 0"}, None)
+    known.require_same({"rules": 1, "harness": "other code"})
+    with pytest.raises(UsageError, match="other rules"):
+        known.require_same({"rules": 2})
