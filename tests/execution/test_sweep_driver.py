@@ -127,6 +127,23 @@ def test_a_signal_amid_the_fork_is_not_lost(monkeypatch, tmp_path):
         thread.join()
 
 
+def test_a_signal_after_its_work_ends_it_all_the_same():
+    """The child is a copy of this process, and must not go on as one."""
+
+    class Late:
+        def __reduce__(self):
+            signal.raise_signal(signal.SIGTERM)
+            return str, ("late",)
+
+    here = os.getpid()
+    try:
+        with interrupts.heeded(), pytest.raises(MaskcourtError, match="exit code 0"):
+            apart(Late)
+    finally:
+        if os.getpid() != here:
+            os._exit(3)
+
+
 def test_it_ends_with_this_process(tmp_path):
     program = (
         "import os, sys, time\n"

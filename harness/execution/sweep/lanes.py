@@ -371,16 +371,18 @@ def _answer(
     """Do the work and tell what came of it; the child's whole life."""
     answer: Path | BaseException
     try:
-        die_with_parent(parent)
-        deferring.close()
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
-        answer = work()
-    except BaseException as error:  # noqa: BLE001 - raised in the parent
-        answer = _sendable(error)
-    with contextlib.suppress(OSError):
-        connection.send(answer)
-        sys.stderr.flush()
-    os._exit(0)
+        try:
+            die_with_parent(parent)
+            deferring.close()
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
+            answer = work()
+        except BaseException as error:  # noqa: BLE001 - raised in the parent
+            answer = _sendable(error)
+        with contextlib.suppress(OSError):
+            connection.send(answer)
+            sys.stderr.flush()
+    finally:  # also where a signal comes late: this is a copy of all that called it
+        os._exit(0)
 
 
 def _sendable(error: BaseException) -> BaseException:
