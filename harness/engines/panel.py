@@ -337,6 +337,8 @@ class Panel:
         for index in engines:
             if not self._hosts[index].running:
                 self._opened[index] = False
+            if isinstance(answers[index], Failure):
+                self._consumed.pop(index, None)
         return {index: answers[index] for index in engines}
 
     def recover(self, engine: int, consumed: Sequence[int]) -> Failure | None:
@@ -345,8 +347,9 @@ class Panel:
         return outcome if isinstance(outcome, Failure) else self._go_to(engine, consumed)
 
     def recover_start(self, engine: int) -> Failure | None:
-        """Put a running engine back to the start of the text."""
-        return self._go_to(engine, ()) if self.up(engine) else self.recover(engine, ())
+        """Put an engine at the start; one that failed compiles anew: copies may share its state."""
+        ready = self.up(engine) and engine in self._consumed
+        return self._go_to(engine, ()) if ready else self.recover(engine, ())
 
     def _go_to(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         request = requests.Goto(np.array(consumed, dtype=np.int32))

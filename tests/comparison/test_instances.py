@@ -177,3 +177,31 @@ def test_an_exception_at_one_instance_leaves_what_the_others_prove():
     ]
     failed = [row["stage"] for row in records(rows, "engines") if row["outcome"] == "crashed"]
     assert failed == ["instances"]
+
+
+class SpoiltByAnException(RaisesBehindExtra):
+    """Its copies share what an exception spoils: from then on all of them refuse every token."""
+
+    class Matcher(RaisesBehindExtra.Matcher):
+        spoilt: dict[str, bool]
+
+        def mask(self, out):
+            if self.count == self.after:
+                self.spoilt["all"] = True
+            super().mask(out)
+
+        def consume(self, token):
+            return not self.spoilt and super().consume(token)
+
+    def matcher(self, schema):
+        matcher = super().matcher(schema)
+        matcher.spoilt = {}
+        return matcher
+
+
+def test_an_engine_that_raised_compiles_anew_before_it_is_asked_again():
+    one = case({"enum": [1], "x-extra": ["3333"], "x-crash": 3}, 1, invalid=[3333, 2])
+    rows = run_case([SpoiltByAnException], one, BYTES)
+    assert records(rows, "instance_verdicts") == []
+    failed = [row["stage"] for row in records(rows, "engines") if row["outcome"] == "crashed"]
+    assert failed == ["instances"]
