@@ -49,8 +49,7 @@ def member_orders(
     every: list[Order] = [as_given, declared.order(0), declared.order(0, required_first=True)]
     every.append(declared.merged())
     own = {engine: [*every, ordered_as(names)] for engine, names in written.items()}
-    further = [declared.order(rank) for rank in range(1, _RANKS)]
-    further += [declared.branch_first(rank) for rank in range(_RANKS)]
+    further = [*map(declared.order, range(1, _RANKS)), *map(declared.branch_first, range(_RANKS))]
     return lambda engine: [*own.get(engine, every), *further]
 
 
@@ -75,16 +74,8 @@ class _Declared:
         @lru_cache
         def order(path: str, names: Sequence[str]) -> Sequence[str]:
             best = self._best(path, names, rank)
-            ranked = dict.fromkeys([*_names(best), *self._others])
-            places = {name: at for at, name in enumerate(ranked)}
-            first = strings(best.get("required")) if required_first else ()
-            return sorted(
-                names,
-                key=lambda name: (
-                    required_first and name not in first,
-                    places.get(name, len(places)),
-                ),
-            )
+            first = strings(best.get("required")) if required_first else names
+            return sorted(self._ranked(names, _names(best)), key=lambda name: name not in first)
 
         return order
 
@@ -150,9 +141,13 @@ class _Declared:
         """The subschemas that can apply at a path, whatever the value is."""
         if path not in self._known:
             above, _, name = path.rpartition("/")
-            key = 0 if name == ITEM else steps(f"/{name}")[0]
-            applied = (applied_below(part, key) for part in self._reached(above))
-            self._known[path] = self._in_place([one.schema for some in applied for one in some])
+            found = [
+                one.schema
+                for part in self._reached(above)
+                for key in (_items(part) if name == ITEM else steps(f"/{name}"))
+                for one in applied_below(part, key)
+            ]
+            self._known[path] = self._in_place(found)
         return self._known[path]
 
     def _in_place(self, some: Sequence[Any]) -> list[dict[str, Any]]:
@@ -184,3 +179,9 @@ class _Declared:
 def _names(schema: dict[str, Any]) -> list[str]:
     """The names that a subschema declares, then those that it only requires."""
     return [*dict.fromkeys([*mapping(schema, "properties"), *strings(schema.get("required"))])]
+
+
+def _items(schema: dict[str, Any]) -> range:
+    """Places of items that may each have a subschema of their own: in a tuple, and one behind."""
+    tuples = (schema.get(one) for one in ("prefixItems", "items"))
+    return range(1 + max((len(one) for one in tuples if isinstance(one, list)), default=0))

@@ -335,8 +335,7 @@ class Panel:
         engines = list(engines)
         answers = self._done({index: self._answered(index) for index in engines})
         for index in engines:
-            if not self._hosts[index].running:
-                self._opened[index] = False
+            self._opened[index] &= self._hosts[index].running
             if isinstance(answers[index], Failure):
                 self._consumed.pop(index, None)
         return {index: answers[index] for index in engines}

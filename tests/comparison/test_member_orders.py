@@ -23,6 +23,15 @@ def test_an_object_is_written_as_its_place_declares_it():
     assert '{"one": {"a": 2, "b": 1}, "two": [{"b": 2, "a": 1}]}' in written(schema, value)
 
 
+def test_each_item_of_a_tuple_may_be_declared_otherwise():
+    """The second declares b alone, and what is not declared comes after that."""
+    parts = [{"properties": {"a": {}}}, {"properties": {"b": {}}}]
+    for schema in ({"prefixItems": parts}, {"items": parts}, {"prefixItems": [{}, parts[1]]}):
+        assert '[0, {"b": 2, "a": 1}]' in written(schema, [0, {"a": 1, "b": 2}])
+    within = {"items": {"prefixItems": parts[:1]}, "prefixItems": [{}, {"items": parts[1]}]}
+    assert '[0, [{"b": 2, "a": 1}]]' in written(within, [0, [{"a": 1, "b": 2}]])
+
+
 def test_a_name_with_a_slash_leads_to_its_place():
     schema = {"properties": {"one": AB, "x/y": BA}}
     assert '{"x/y": {"b": 2, "a": 1}}' in written(schema, {"x/y": {"a": 1, "b": 2}})
