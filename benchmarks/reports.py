@@ -316,10 +316,10 @@ def overview(reports: Sequence[Report], about: Mapping[str, Any], counts: Mappin
         "Bugs of the newest versions, each with a text to paste into the engine's tracker: values"
         " that are lost or let through, and schemas that are refused, before what only formats"
         f" forbid. The last columns say how many of {counts['maskbench']:,} schemas of MaskBench"
-        f" and of {counts['tools']:,} of [tools](../tools/README.md) have what meets the bug, and"
-        f" what is known: looked up on {about['looked_up']} in stored copies of the trackers that"
-        f" reach to {about['copies_reach']}. Written by `make results ONLY=reports`, which runs"
-        " every script anew."
+        f" and of {counts['tools']:,} of [tools](../tools/README.md) use the feature that the bug"
+        f" is about, and what is known: looked up on {about['looked_up']} in stored copies of the"
+        f" trackers that reach to {about['copies_reach']}. Written by `make results ONLY=reports`,"
+        " which runs every script anew."
     )
     rows = [_row(rank, report, counts) for rank, report in enumerate(reports, 1)]
     head = f"| {' | '.join(_COLUMNS)} |", "| --: | --- | --- | --- | --: | --: | --- |"

@@ -53,8 +53,9 @@ def _page(runs: Runs) -> str:
     told = run.summary
     columns = ("engine", *told["engines"])
     lead = (
-        f"What {len(told['engines'])} engines do with {schemas(run)}, drawn from MaskBench, each"
-        f" closest to the specification, by values alone. {SEE_MEANING} An engine that refuses hard"
+        f"What {len(told['engines'])} engines do with {schemas(run)}, drawn from the ten families"
+        " of JSONSchemaBench, each closest to the specification, by values alone; of these"
+        f" lm-format-enforcer, which is slow, gets fewer. {SEE_MEANING} An engine that refuses hard"
         " schemas is judged on easy ones: compare in pairs. Compilation may take 3 s, a mask 2 s."
         " Written by `make results ONLY=engines`; all pairs are in [pairs.csv](pairs.csv), versions"
         " and options in [manifest.json](manifest.json)."

@@ -77,9 +77,10 @@ def _page(runs: Runs) -> str:
     lead = (
         f"{originals:,} schemas of MaskBench, each with at most four of its rewritings beside it,"
         f" drawn by a seed: {counts.total():,} schemas that mean what another means. Both are"
-        " asked about the same values; what an engine refuses, loses (a valid everyday value that"
-        " it writes in no usual form) or leaks under one of the two forms alone is its error,"
-        " whatever other engines do, told of all that were tried, whether it compiles both or not."
+        " asked about the same values. A difference between two forms is the engine's own error,"
+        " whatever others do: it refuses one, loses a value under it (a valid everyday value that"
+        " it writes in no usual form) or leaks one, and not under the other. Each count is of all"
+        " schemas so rewritten, compiled or not."
         " Values alone, no walks over tokens. Written by `make results ONLY=equal`; conditions"
         " under which a rewriting keeps the meaning:"
         " [docs/verdicts.md](../../docs/verdicts.md#equal-schemas)."

@@ -13,7 +13,6 @@ from benchmarks.pages.layout import (
     GROUPS,
     SPECIFICATION,
     TOPICS,
-    WORDS,
     Published,
     Runs,
     bugs_by_engine,
@@ -21,6 +20,7 @@ from benchmarks.pages.layout import (
     drawn,
     page,
     sentences,
+    words,
 )
 from harness.bugs.listing import Bug
 from harness.printable import plural
@@ -35,9 +35,10 @@ _MADE, _OTHERS = (
     "generated",
     {
         "embedded": "the embedded cases of that time",
-        "maskbench": "300 of MaskBench",
+        "maskbench": "300 of JSONSchemaBench",
     },
 )
+_REAL: Final = "those that a schema was made for, the others are made from it afterwards"
 _COLUMNS: Final = (
     *("engine", "id", "effect", "cases", "judged", "shown_by", "title", "schema", "text"),
 )
@@ -76,11 +77,9 @@ def _page(runs: Runs) -> str:
         f" seldom has them. They show {plural(len(found), 'bug')} that cost a value; of these"
         f" {len(alone):,} are shown by none of {several}, and {new:,} are on topics on which those"
         " show no bug at all; embedded cases have been made of these since."
-        f" {TOPICS} {WORDS} Here *real*"
-        " are those that a schema was made for: a bug says what an engine does, and not how often"
-        " users meet it. Values alone, no walks over tokens. Written by"
-        " `make results ONLY=generated`; all are in [found.csv](found.csv),"
-        " versions and options in [manifest.json](manifest.json)."
+        f" {TOPICS} {words(_REAL)} A bug says what an engine does, and not how often users meet"
+        " it. Values alone, no walks over tokens. Written by `make results ONLY=generated`; all are"
+        " in [found.csv](found.csv), versions and options in [manifest.json](manifest.json)."
     )
     parts = [lead, sentences(runs[_MADE].summary) if _MADE in runs else ""]
     parts.append("## What these alone show, by engine")

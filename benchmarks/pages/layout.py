@@ -30,7 +30,7 @@ GROUPS_MEAN: Final[Mapping[str, str]] = {
     SPECIFICATION: "Each library has the options under which it takes most of what a schema allows."
     " A tool without a row has no finding but for unusual values.",
     SHIPPED: "The same libraries with the options that they have where nobody sets any: most"
-    " findings are those of above, told once more.",
+    " findings are those of above, repeated.",
     SERVERS: "What inference servers make of these libraries: the options that they set, and the"
     " library that they turn to where the first refuses ([presets](../../docs/presets.md)).",
 }
@@ -40,18 +40,25 @@ FAMILIES: Final = (
     *("Glaiveai2K", "JsonSchemaStore", "Kubernetes", "Snowplow", "WashingtonPost"),
 )
 """The families of JSONSchemaBench, without those that MaskBench adds."""
-WORDS: Final = (
-    "A *loss* is a schema with a valid everyday value of which the engine takes none of the usual"
-    " spellings, a *leak* one with an invalid value that it lets through, a *trap* one with a valid"
-    " value that it takes from the start, however spelled, and then forbids to finish. *Real* are"
-    " values of the data set itself, the others are made from the schemas; *declared* is what the"
-    " engine says that it does. How white space and characters are spelled is not counted; what"
-    " `format` alone forbids is no leak, for the specification lets an engine ignore it. An engine"
-    " is *judged* on schemas for which it decides a value. Every count is a lower bound; replayable"
-    " texts prove each."
-)
-MEANING: Final = f"## What the words mean\n\n{WORDS}"
-SEE_MEANING: Final = "What *loss*, *leak* and *trap* mean stands [below](#what-the-words-mean)."
+
+
+def words(real: str) -> str:
+    """What the words of pages mean; `real` says which values are real there, and which are not."""
+    return (
+        "A *loss* is a schema with a valid everyday value of which the engine takes none of the"
+        " usual spellings, a *leak* one with an invalid value that it lets through, a *trap* one"
+        " with a valid value that it takes from the start, however spelled, and then forbids to"
+        f" finish. *Real* are {real}; *declared* is what the engine says that it does. How white"
+        " space and characters are spelled is not counted; what `format` alone forbids is no leak,"
+        " for the specification lets an engine ignore it. An engine is *judged* on schemas for"
+        " which it decides a value. Every count is a lower bound: each rests on a text that the run"
+        " stores and `maskcourt replay` repeats."
+    )
+
+
+_REAL: Final = "values of the data set itself, the others are made from the schemas"
+MEANING: Final = f"## What the words mean\n\n{words(_REAL)}"
+SEE_MEANING: Final = "*Loss*, *leak* and *trap* are explained [below](#what-the-words-mean)."
 TOPICS: Final = (
     "Bugs of an engine that cost the same and vanish without the same keywords are on one topic:"
     " they may have one cause."
@@ -135,14 +142,14 @@ def sentence(name: str, one: Mapping[str, Any]) -> str:
     nouns = {"loss": ("loss", "losses"), "leak": ("leak", "leaks"), "trap": ("trap", "traps")}
     rare = [f"{n:,} {noun[n > 1]}" for at, noun in nouns.items() if (n := one[at]["rare"])]
     by_format, no_json = one["format_only"]["schemas"], one["not_json"]
-    alone = ", by unusual texts alone" * (no_json["rare"] == no_json["schemas"])
+    alone = ", only with unusual texts" * (no_json["rare"] == no_json["schemas"])
     return (
         f"- **{markdown(with_version(name, one['version']))}** {listed(words)} of"
         f" {sum(outcomes.values()):,} schemas; of {of:,} judged it"
         f" {listed([*costs, told('trap', 'traps in')])}."
         + (f" By unusual values alone: {listed(rare)}." if rare else "")
         + f" What `format` alone forbids passes in {by_format:,}." * bool(by_format)
-        + f" Text that is no JSON passes in {no_json['schemas']:,}{alone}."
+        + f" Text that is not JSON passes in {no_json['schemas']:,}{alone}."
         * bool(no_json["schemas"])
     )
 

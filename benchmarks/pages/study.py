@@ -150,10 +150,11 @@ def _page(runs: Runs) -> str:
     walked = int((run.cases["walks"] > 0).sum())
     lead = (
         f"What the procedure of the [original study]({SOURCE}) and ours say of xgrammar 0.1.32 and"
-        f" llguidance 1.6.1 on {schemas(run)}, drawn from MaskBench, the same ones and the same"
-        f" tokens; walked are the {walked:,} that both compile"
+        f" llguidance 1.6.1 on {schemas(run)}, drawn from the ten families of JSONSchemaBench, the"
+        f" same ones and the same tokens; walked are the {walked:,} that both compile"
         + (
-            f". Of {charged:,} false acceptances that one roll-out per token charges,"
+            f". Of {charged:,} false acceptances that one roll-out per token charges, on tokens"
+            " that both procedures resolved and in two configurations of each engine,"
             f" {cleared:,} ({cleared / charged:.0%}) are somebody else's false rejections, since a"
             f" valid completion was found for the token; {costly:,} of these cost a user a value,"
             " the others a spelling, or what they cost is unclear."
@@ -168,11 +169,11 @@ def _page(runs: Runs) -> str:
         lead,
         "## Wrong tokens per position",
         "Of each dispute at most five tokens and those on the reference's path were resolved; of"
-        " tokens that look alike or only spell a value otherwise, fewer. They stand for all of the"
-        " dispute, so that figures per position are orders of magnitude, and a few schemas have"
-        " most of them. What an engine declares is counted apart. A false rejection costs a value"
-        " where no other usual spelling of it is taken; the others forbid a spelling alone, such as"
-        " an undeclared member before declared ones that may come after them, or are unclear.",
+        " tokens that look alike or only spell a value otherwise, fewer. Figures per position are"
+        " scaled up from these to the whole dispute, and rough; a few schemas have most of the"
+        " tokens. What an engine declares is counted apart. A false rejection costs a value where"
+        " no other usual spelling of it is taken; the others forbid a spelling alone, such as an"
+        " undeclared member before declared ones that may come after them, or are unclear.",
         markdown_table(_RATES, rows),
         _spent(runs),
         "## Beside the study's figures",
@@ -195,11 +196,11 @@ def _spent(runs: Runs) -> str:
 
 
 _WHY: Final = (
-    "Why they differ: the study's third engine, dotjson, cannot be had here, and what it alone"
-    " accepts proves nothing here; its schemas, vocabulary, limits and options are not known, nor"
-    " whether it counts white space that an engine refuses; and its walks stop for all engines as"
-    " soon as one drops out, where ours go on. One roll-out charges an invalid text to the token"
-    " that it began with; ours goes on to look for a valid one."
+    "What may make them differ: the study's third engine, dotjson, cannot be had here, and what it"
+    " alone accepts proves nothing here; its schemas, vocabulary, limits and options are not"
+    " known, nor whether it counts white space that an engine refuses; and its walks stop for all"
+    " engines as soon as one drops out, where ours go on. One roll-out charges an invalid text to"
+    " the token that it began with; ours goes on to look for a valid one."
 )
 
 

@@ -29,8 +29,8 @@ from harness.versions.text import comparison_markdown
 
 _ENGINES: Final = ("xgrammar@0.1.32", "xgrammar", "llguidance@1.6.1", "llguidance")
 _LIMITS: Final = ("--walks", "0", "--compile-timeout", "5", "--case-budget", "120")
-_TITLES: Final = {"maskbench": "Schemas of MaskBench", "embedded": "The embedded cases"}
-_SEVERAL: Final = {"maskbench": "{} of MaskBench", "embedded": "{} among the embedded cases"}
+_TITLES: Final = {"maskbench": "Schemas of JSONSchemaBench", "embedded": "The embedded cases"}
+_SEVERAL: Final = {"maskbench": "{} of JSONSchemaBench", "embedded": "{} among the embedded cases"}
 _MOST: Final = 10
 """Bugs of a status that are listed: those that cost a value come first."""
 _COLUMNS: Final = (

@@ -79,7 +79,7 @@ def _schemas(one: Comparison) -> Iterator[str]:
         f" {len(not_now):,} no longer do."
     )
     yield from map(_rate, schemas["rates"])
-    for title, listed in (("Compiled now", now), ("No longer", not_now)):
+    for title, listed in (("Compiled now; before", now), ("No longer compiled; now", not_now)):
         if listed:
             yield f"\n{title}:\n"
             yield from first(
