@@ -118,9 +118,11 @@ def conformance(run: Path, *, read: bool) -> Files:
     made = open_run(run / RUN, trust=True) if read else run_cases(asked)
     table = read_table(made, load_catalogue())
     lead = (
-        "The worst outcome of each keyword over all places, and at how many of them; then of each"
-        " place at how many keywords an engine enforces, and is wrong, declared or not. Every cell"
-        " is in [cells.csv](cells.csv); `maskcourt conformance --keyword KEYWORD --format csv` has"
+        "The worst outcome of each keyword over all places, and at how many of them an engine is"
+        " wrong, declared or not (where nowhere, at how many the outcome is that); then of each"
+        " place at how many keywords it enforces, and is wrong. Formats count here as other"
+        " keywords do, although the specification lets an engine ignore them: on other pages what"
+        " `format` alone forbids is no leak. Every cell is in [cells.csv](cells.csv); `maskcourt conformance --keyword KEYWORD --format csv` has"
         " the schemas, too. Versions and options are in [manifest.json](manifest.json); what the"
         " words mean is said in [docs/conformance.md](../../docs/conformance.md). Made by"
         " `make results ONLY=conformance`."

@@ -18,13 +18,13 @@ SHOWN: Final = {
 
 
 def summary_cell(some: Sequence[CellOutcome]) -> str:
-    """What an engine makes of a keyword: its worst outcome, at how many of the places."""
+    """An engine's worst outcome of a keyword, and at how many places it is wrong, or does that."""
     if not some:
         return "-"
     counts = Counter(one.status for one in some)
     worst = max(counts, key=STATUSES.index)
-    everywhere = counts[worst] == len(some)
-    return SHOWN[worst] if everywhere else f"{SHOWN[worst]} {counts[worst]}/{len(some)}"
+    many = sum(one.is_wrong for one in some) or counts[worst]
+    return SHOWN[worst] if many == len(some) else f"{SHOWN[worst]} {many}/{len(some)}"
 
 
 def as_markdown(table: ConformanceTable) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.classification.departures import load_catalogue
 from harness.conformance.cells import instances
-from harness.conformance.outcomes import ConformanceTable, read_table
+from harness.conformance.outcomes import CellOutcome, ConformanceTable, WrongText, read_table
 from harness.conformance.printing import as_csv, as_markdown, summary_cell
 from harness.conformance.work import RULES
 from harness.inputs.cases import Case
@@ -148,6 +148,13 @@ def test_a_summary_shows_the_worst_outcome_and_at_how_many_places(whole):
     assert summary_cell(found["maxItems", "ForgetsMaxItems"]) == "too lax"
     assert summary_cell(found["const", "AcceptsExtra"]) == "too lax 1/2"
     assert summary_cell(found["const", "Enumerator"]) == "enforced"
+
+
+def test_a_keyword_is_wrong_also_where_the_engine_warned_of_it():
+    wrong = WrongText(b"x", "bug")
+    some = [CellOutcome("e", "k", "p", status, "", wrong) for status in ("too_lax", "warned")]
+    assert summary_cell(some) == "too lax"
+    assert summary_cell([*some, CellOutcome("e", "k", "p", "enforced", "")]) == "too lax 2/3"
 
 
 def test_the_table_as_markdown_has_a_row_for_each_keyword_each_place_and_the_totals(whole):
