@@ -122,9 +122,10 @@ def conformance(run: Path, *, read: bool) -> Files:
         " wrong, declared or not (where nowhere, at how many the outcome is that); then of each"
         " place at how many keywords it enforces, and is wrong. Formats count here as other"
         " keywords do, although the specification lets an engine ignore them: on other pages what"
-        " `format` alone forbids is no leak. Every cell is in [cells.csv](cells.csv); `maskcourt conformance --keyword KEYWORD --format csv` has"
-        " the schemas, too. Versions and options are in [manifest.json](manifest.json); what the"
-        " words mean is said in [docs/conformance.md](../../docs/conformance.md). Made by"
+        " `format` alone forbids is no leak. Every cell is in [cells.csv](cells.csv);"
+        " `maskcourt conformance --keyword KEYWORD --format csv` has the schemas, too. Versions and"
+        " options are in [manifest.json](manifest.json); what the words mean is said in"
+        " [docs/conformance.md](../../docs/conformance.md). Made by"
         " `make results ONLY=conformance`."
     )
     told = conformance_printing.as_markdown(table)
@@ -183,8 +184,11 @@ def impact_page(told: Mapping[str, Any], asked: str) -> Files:
         f" {told['generation']['max_tokens']} tokens, without a mask and under each engine, closest"
         " to the specification. It is a weak model: that all parts work together can be seen here,"
         " not which engine a model that people use is better off with. Times are left out: what a"
-        " mask costs counts beside a step on a GPU, and this is a processor. All other figures are"
-        " in [summary.json](summary.json), versions and options in [manifest.json](manifest.json)."
+        " mask costs counts beside a step on a GPU, and this is a processor. Intervals are 95%, p"
+        " is corrected for all pairs (Holm). A mask *overruled* a token that the model would have"
+        " taken; what it took from the model, and the *mass* of probability that it removed, is"
+        " explained in [docs/impact.md](../../docs/impact.md). All other figures are in"
+        " [summary.json](summary.json), versions and options in [manifest.json](manifest.json)."
         " Made by"
         f" `make results ONLY=impact`, by\n\n    maskcourt {asked}"
     )
