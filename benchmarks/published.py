@@ -66,8 +66,10 @@ def as_drawn(executor: Executor, known: Gathered | None = None) -> Executor:
             run, jobs = begin(engines)
             if known:
                 known.require_same(run.manifest["identity"])
-            todo = (job for job in jobs if job[1].id not in left_out)
-            return run, iter(sorted(todo, key=lambda job: _draw(job[1].id)))
+            every = sorted(jobs, key=lambda job: _draw(job[1].id))
+            todo = [job for job in every if job[1].id not in left_out]
+            telling.skip(telling.done + len(every) - len(todo))
+            return run, iter(todo)
 
         executor(settings, cases, begun, telling)
 

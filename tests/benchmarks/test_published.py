@@ -94,7 +94,8 @@ def test_cases_come_in_an_order_that_does_not_follow_their_ids():
         def executor(_settings, _cases, begin, _telling):
             seen.extend(job[1].id for job in begin({})[1])
 
-        as_drawn(executor)(None, len(ids), lambda _: ("run", iter(jobs)), None)
+        telling = SimpleNamespace(skip=lambda _: None, done=0)
+        as_drawn(executor)(None, len(ids), lambda _: ("run", iter(jobs)), telling)
         return seen
 
     ids = [f"easy---o{number}" for number in range(20)]

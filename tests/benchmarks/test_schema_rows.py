@@ -139,8 +139,10 @@ def test_what_is_published_is_not_run_again(run):
         jobs = [(number, SimpleNamespace(id=f"k---{number}")) for number in range(3)]
         return SimpleNamespace(manifest=asked), iter(jobs)
 
-    as_drawn(executor, known)(None, 3, begun, None)
+    skipped = []
+    as_drawn(executor, known)(None, 3, begun, SimpleNamespace(skip=skipped.append, done=4))
     assert sorted(taken) == ["k---0", "k---2"]
+    assert skipped == [5]
 
 
 def test_runs_that_ask_something_else_are_not_told_as_one(run):
