@@ -19,7 +19,7 @@ from harness.report.frames import Run
 
 ROWS: Final = "schemas"
 """The table of the rows."""
-_ONE_RUN: Final = ("started", "commit", "seconds", "replayed")
+_ONE_RUN: Final = ("started", "machine", "commit", "seconds", "replayed")
 _MAY_DIFFER: Final = ("harness",)
 """What of the identity of runs that are told as one may differ; each names its commit."""
 
