@@ -257,6 +257,8 @@ def _often(report: Report, counts: Mapping[str, Any]) -> str:
             f" {shown} of these {'has' if shown == 1 else 'have'} a text, found by a search, that"
             " shows it."
         )
+    else:
+        parts.append(f"How many of {sample['cases']} drawn ones show it was not looked for.")
     return " ".join(parts)
 
 
