@@ -222,7 +222,7 @@ def _done(run: Run, rates: Rates, number: int, engine: str) -> dict[str, Done]:
             outcome,
             seconds[id_] * 1000 if id_ in seconds else None,
             bool(judged[id_]),
-            tuple(later.get(id_, ())),
+            tuple(dict.fromkeys(later.get(id_, ()))),
             *(found.get(id_, {}) for found in facts),
         )
         for id_, outcome in compiled.items()

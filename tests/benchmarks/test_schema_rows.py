@@ -85,13 +85,15 @@ def run(tmp_path):
 
 
 def test_schemas_are_counted_as_the_run_counts_them(run):
-    some = run(case("k---1", leaks=True), case("k---2"), case("k---3", "refused"))
+    failing = case("k---2").engine("a", "crashed", "generated").engine("a", "crashed", "generated")
+    some = run(case("k---1", leaks=True), failing, case("k---3", "refused"))
     found, counted = SchemaRows.of(some).told["a"], some.summary["engines"]["a"]
     for name in ("compile", "failures", "version"):
         assert found[name] == counted[name]
     for name in TOLD:
         assert found[name] == {key: counted[name][key] for key in found[name]}
     assert found["leak"]["real"] == found["wrong"] == 1
+    assert found["failures"] == {"generated_crashed": 1}
 
 
 def test_a_row_says_what_the_engine_did_with_the_schema(run):
