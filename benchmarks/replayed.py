@@ -66,7 +66,7 @@ def _rows(run: RunDirectory, names: Sequence[str], lanes: int) -> list[dict[str,
             started.append((stack.enter_context(process), output))
         found: list[dict[str, Any]] = []
         for process, written in started:
-            if process.wait() > 1:
+            if process.wait() not in (0, 1):  # 1: something differs; negative: it was killed
                 raise MaskcourtError(f"the replay of {run.path} ended with {process.returncode}")
             written.seek(0)
             found += json.load(written)["verdicts"]
