@@ -40,8 +40,8 @@ _SEVERITIES: Final = (*WORST_FIRST, "")
 class Report:
     """What those who maintain an engine know of a bug: the thread, and what it says in a sentence.
 
-    An entry has the smallest case as well, of which its id is made as that of any other bug. Of the
-    states ``closed`` is without a mend; `fixed_in` is the first version without the bug, or empty.
+    An entry has the smallest case as well, of which its id is made as that of any other bug.
+    `fixed_in` is the first version without the bug, or empty.
     """
 
     id: str
