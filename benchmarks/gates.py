@@ -43,8 +43,6 @@ engine writes its value in no usual spelling.
   write the valid one. Where it is the place (`not`, `then`) and not the keyword, the place is
   one row.
 
-Formats count as other keywords do, although the specification lets an engine ignore them.
-
 Numbers are threads of mlc-ai/xgrammar that vLLM's code names; SGLang's entries are in its words.
 The CSV files have every cell that differs, with schema and text. One is tried without maskcourt
 so:
