@@ -180,6 +180,7 @@ class TestContainers:
             ({"patternProperties": {"^x": False}}, '{"x1«"»: 2}'),
             ({"propertyNames": {"pattern": "^a"}}, '{"ab": 1, "«b"»: {"c": 1}}'),
             ({"propertyNames": {"maxLength": 2}}, '{"ab": 1, "cd«e"»: 1}'),
+            ({"propertyNames": False}, '{«"»a": 1}'),
             ({"propertyNames": {"enum": ["ab"]}}, '{"a«c"»: 1}'),
             ({"propertyNames": {"anyOf": [{"const": "ab"}]}}, '{"a«c"»: 1}'),
             ({"propertyNames": {"not": {"const": "ab"}}}, '{"ab«"»: 1}'),
