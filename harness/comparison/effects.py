@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from harness.comparison.member_orders import member_orders
@@ -147,7 +146,7 @@ class CaseEffects:
         self._schema, self._judge, self._vocabulary, self._slow = schema, judge, vocabulary, slow
         # what is asked of one engine is asked of the others, too
         self._tokens_of = lru_cache(1 << 10)(tokens_of)
-        self._size = lru_cache(1 << 10)(self._bytes_of)
+        self._size = lru_cache(1 << 10)(lambda ids: sum(len(vocabulary.tokens[id_]) for id_ in ids))
         self._pending: dict[Rejected, list[tuple[EffectColumns, int]]] = {}
         self._first: set[Rejected] = set()
         self._whole: dict[tuple[int, str], _Search] = {}
@@ -406,7 +405,11 @@ class CaseEffects:
             for engine, counts in self._counts(tokens).items()
         }
         again = {
-            engine: {at: apart for at, one in enumerate(some) if (apart := self._apart(one))}
+            engine: {
+                at: apart
+                for at, one in enumerate(some)
+                if one and (apart := self._vocabulary.apart(one.tokens, one.allowed))
+            }
             for engine, some in refusals.items()
             if engine not in self._slow
         }
@@ -415,15 +418,6 @@ class CaseEffects:
                 if count == len(apart):
                     refusals[engine][at] = None
         return refusals
-
-    def _apart(self, refusal: _Refusal | None) -> tuple[int, ...]:
-        """The tokens of a text, from the refused one on single bytes; none where it is one."""
-        if refusal is None:
-            return ()
-        taken, left = refusal.tokens[: refusal.allowed], refusal.tokens[refusal.allowed : -1]
-        spelled = chain.from_iterable(map(self._vocabulary.spelled, left))
-        is_longer = bool(left) and len(self._vocabulary.tokens[left[0]]) > 1
-        return (*taken, *spelled, refusal.tokens[-1]) if is_longer else ()
 
     def _counts(self, tokens: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[int]]:
         """How many tokens of each text are allowed, by engine; those that fail are missing."""
@@ -441,9 +435,6 @@ class CaseEffects:
                 else:
                     del counts[engine]
         return counts
-
-    def _bytes_of(self, tokens: tuple[int, ...]) -> int:
-        return sum(len(self._vocabulary.tokens[token]) for token in tokens)
 
 
 _Path = tuple[str | int, ...]

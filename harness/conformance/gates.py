@@ -143,7 +143,7 @@ def as_csv(cells: Iterable[GatedCell]) -> str:
     columns = ("backend", "engine", "difference", "list_names", *GatedCell._fields[2:5], "schema")
     differing = (one for one in cells if one.difference)
     lines = [(*one.list[:2], one.difference, *one[1:5], one.outcome.schema) for one in differing]
-    rows = [dict(zip(columns, line, strict=True)) for line in lines]
+    rows = (dict(zip(columns, line, strict=True)) for line in lines)
     return tables.as_csv(Table.of("", columns, rows))
 
 

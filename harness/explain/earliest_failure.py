@@ -247,9 +247,7 @@ def _bound_lost(
     digits = _significant(head)
     if not digits:
         return beyond(Decimal(0))
-    if whole:
-        return beyond(_times(-1, Decimal(digits.rstrip("0"))))
-    return limit >= 0
+    return beyond(_times(-1, Decimal(digits.rstrip("0")))) if whole else limit >= 0
 
 
 def _pattern(node: ValueSpan, expression: str, _holder: dict[str, Any]) -> Part | None:

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +174,12 @@ class Vocabulary:
             ids = [self.byte_ids[byte] for byte in self.tokens[token]]
             known = self._spellings[token] = ids[: ids.index(-1)] if -1 in ids else ids
         return known
+
+    def apart(self, tokens: Sequence[int], at: int) -> tuple[int, ...]:
+        """`tokens`, but from `at` to the last byte by byte; none where there is one byte alone."""
+        rest = tokens[at:-1]
+        apart = (*tokens[:at], *chain.from_iterable(map(self.spelled, rest)), tokens[-1])
+        return apart if rest and len(self.tokens[rest[0]]) > 1 else ()
 
     @cached_property
     def _spellings(self) -> dict[int, list[int]]:

@@ -193,9 +193,7 @@ def _outside_string(stack: bytes, mode: Mode, part: bytes, byte: int) -> State |
         if mode not in NUMBER_ENDS:
             return None
         mode = _after(stack)
-    if byte in _SPACE:
-        return State(stack, mode)
-    return _structure(stack, mode, byte)
+    return State(stack, mode) if byte in _SPACE else _structure(stack, mode, byte)
 
 
 def _structure(stack: bytes, mode: Mode, byte: int) -> State | None:

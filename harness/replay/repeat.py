@@ -232,7 +232,15 @@ class _Repetition:
             other = f"the text is invalid, but not because it is {because}"
             _require(claim.reason in ("", ruling.reason), other)
         if one.spelling:
-            self._followed(self._spelling(one), of=" of the spelling")
+            self._check_spelling(*self._spelling(one))
+
+    def _check_spelling(self, engine: str, tokens: tuple[int, ...]) -> None:
+        """A token of several bytes that is refused may be written byte by byte."""
+        probed = self._probed[engine, tokens]
+        allowed = probed.allowed if isinstance(probed, Probed) else len(tokens)
+        if apart := self._tools.vocabulary.apart(tokens, allowed):
+            self._probe({(engine, apart)})
+        self._followed((engine, apart or tokens), of=" of the spelling")
 
     def _check_endless(self, one: Witness) -> None:
         tail, vocabulary = (one.token, *one.completion), self._tools.vocabulary

@@ -200,11 +200,16 @@ def test_what_one_roll_out_charges_is_looked_at_again_token_by_token(tmp_path):
     ours = Book("one").position(0, judged=A | B).dispute(0, A, B, 30, drawn=3)
     ours.verdicts(0, "a", kind, 1).verdicts(0, "b", other, 1, first=1, effect="spelling")
     ours.verdicts(0, "a", "unresolved", 1, first=2)
+    data = {"name": "maskbench:some", "cases": 1}
     for name, book in (("study", study), ("ours", ours)):
-        books.store(tmp_path / name, book, engines=engines)
+        books.store(tmp_path / name, book, engines=engines, data=data)
     runs = load_run(tmp_path / "study"), load_run(tmp_path / "ours")
     told = [tuple(row.values()) for row in charges(*runs)]
     assert told == [("a", 3, 1, 1, 1, 0), ("b", 0, 0, 0, 0, 0)]
+    keys = ("study-specification", "ours-specification")
+    lead = page_of("study").page(dict(zip(keys, runs, strict=True))).splitlines()[2]
+    assert "Of 3 false acceptances that one roll-out per token charges," in lead
+    assert "configurations of each engine, 1 (33%) are somebody else's false rejections" in lead
     a, b = rates(runs[1], "ours")
     assert (a["false_acceptances"], a["accepted_per_position"]) == (1, 10)
     assert (b["false_rejections"], b["rejected_per_position"]) == (1, 10)

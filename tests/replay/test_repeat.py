@@ -206,6 +206,20 @@ def test_a_verdict_comes_out_again_or_what_differs_is_said(
     assert again(write, schema, *engines, value=value) == [difference]
 
 
+@pytest.mark.parametrize(("also", "difference"), [
+    ([], ""), ([['"a', "b"]], "ForbidsOne allows 2 of 5 tokens of the spelling"),
+])  # fmt: skip
+def test_a_spelling_may_be_written_byte_by_byte(tmp_path, also, difference):
+    """The engine refuses a token of two bytes, and takes them one by one, if it does."""
+    vocabulary = byte_vocabulary([b'b"'])
+    schema = {"enum": ["ab"], "x-forbidden": [['"a', 'b"'], *also]}
+    book = Book("one", schema, "ab", vocabulary)
+    token = vocabulary.tokens.index(b'b"')
+    write, engines = fed(*NO_B[:4], token, effect="spelling", spelling=b'"ab"')
+    write(book)
+    assert told(replayed(tmp_path, [book], engines)) == [difference]
+
+
 def test_of_two_ends_one_that_is_allowed_is_enough(tmp_path):
     """With two tokens that end a text, forbidding one of them is no error of this kind."""
     plain = byte_vocabulary([], [b"<other>"])
