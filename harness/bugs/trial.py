@@ -239,7 +239,7 @@ class Trial:
             effects.add(Rejected(0), columns, 0)
             made = make(self._judge, schema, [], COMPACT)
             valid = [one.text for one in made.valid]
-        effects.decide(lambda asks: self._asked(case.schema, asks), (), valid)
+        effects.decide(lambda asks: self._asked(case.schema, asks), valid)
         return columns.effect[0]
 
     def _asked(self, schema: str, asks: Mapping[int, Follow | Probe]) -> Mapping[int, Any]:

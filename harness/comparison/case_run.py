@@ -252,7 +252,7 @@ class RunningCase:
 
         with self.notes.cost(EFFECTS_STAGE):
             valid = [one.text for one in texts.instances if one.ruling.verdict == VALID]
-            self.effects.decide(ask, texts.written, valid)
+            self.effects.decide(ask, valid)
 
     def _made(self, compiled: Sequence[int]) -> list[bytes]:
         """The texts to walk where the case brings none: made ones, else valid ones of engines."""

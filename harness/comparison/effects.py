@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from harness.comparison.member_orders import member_orders
 from harness.engines.requests import Follow
 from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.member_moves import OrderSearch, Try
 from harness.jsontext.spans import Entry, Part, ValueSpan, root_of
 from harness.jsontext.usual_spellings import MOST, Way, usual_spellings, value_key
 from harness.validators.judge import VALID, Judge
@@ -44,6 +45,8 @@ _ROOM, _SLOW_ROOM = 2_000_000, 12_000
 is unclear."""
 _FULLY, _FEW = 48, 6
 """So many searches of a case try every spelling; the others the likeliest."""
+_ORDERS: Final = 32
+"""So many times further orders of members are asked about, those to which the last ones led."""
 _MENDS: Final = 3
 """Other places of a value that are mended, one after another."""
 _OTHERS: Final = (b"null", b"true", b"0", b"1", b'""', b'"a"', b"[]", b"{}")
@@ -150,7 +153,6 @@ class CaseEffects:
         self._pending: dict[Rejected, list[tuple[EffectColumns, int]]] = {}
         self._first: set[Rejected] = set()
         self._whole: dict[tuple[int, str], _Search] = {}
-        self._faults: dict[tuple[int, _Refusal], Part] = {}
         self._written: Counter[int] = Counter()
         self._taken: dict[int, dict[Way, None]] = {}
 
@@ -166,17 +168,13 @@ class CaseEffects:
         if is_first:
             self._first.add(rejected)
 
-    def decide(
-        self, ask: Ask, samples: Iterable[tuple[int, bytes]], valid: Sequence[bytes]
-    ) -> None:
+    def decide(self, ask: Ask, valid: Sequence[bytes]) -> None:
         """Ask the engines, and fill in the columns.
 
-        Args:
-            samples: Texts that engines wrote themselves, by engine: they show an order of members.
-            valid: Valid texts of the case: an engine that takes none of them has no way out of a
-                dead end to be blamed for.
+        Of the `valid` texts of the case an engine must take one: else it has no way out of a dead
+        end to be blamed for.
         """
-        self._ask, self._orders = ask, member_orders(self._schema, samples)
+        self._ask, self._orders = ask, member_orders(self._schema)
         asked = [one for one in self._pending if one.text]
         effects = self._effects([one for one in asked if one in self._first])
         effects |= self._effects([one for one in asked if one not in effects])
@@ -201,7 +199,6 @@ class CaseEffects:
         self._after_beginning(left[_FULLY:], _FEW, share=0.5)
         left = _open(left)
         self._from_start(left)
-        self._from_item(_open(left))
         for one in (left := _open(left)):
             one.effect = self._charged(one)
         self._mend(_open(left))
@@ -230,8 +227,8 @@ class CaseEffects:
                 continue
             known = {refusal.text for refusal in one.refused}
             first = list(self._taken.get(engine, ()))[:_FEW] if most > 1 else ()
-            orders = self._orders(engine)
-            usual = usual_spellings(text, one.rejected.written, orders, each[engine], first)
+            begun = one.rejected.written
+            usual = usual_spellings(text, begun, self._orders, each[engine], first)
             one.enough |= not len(usual) == each[engine] < _FEW
             for spelling, way in usual.items():
                 if spelling not in known:
@@ -247,6 +244,38 @@ class CaseEffects:
                 elif one.effect is None:
                     one.effect = Effect(SPELLING, text, len(one.refused))
                     self._taken.setdefault(engine, {})[way] = None
+        if most > 1:
+            self._reorder([one for one in _open(searches) if one.refused])
+
+    def _reorder(self, searches: Sequence[_Search]) -> None:
+        """Ask for members in other orders, one key after another, as refusals lead there.
+
+        Half the room is left for what else has to be asked.
+        """
+        orders = [
+            OrderSearch([(r.text, self._fault(r)[0]) for r in one.refused], one.rejected.written)
+            for one in searches
+        ]
+        least = {engine: self._left(engine) // 2 for engine in {one.value[0] for one in searches}}
+        for _ in range(_ORDERS):
+            lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
+            asked: dict[int, list[tuple[_Search, OrderSearch, Try]]] = {}
+            for one, order in zip(searches, orders, strict=True):
+                engine = one.rejected.engine
+                for tried in order.tries() if one.effect is None else ():
+                    if self._left(engine) <= least[engine]:
+                        break
+                    self._written[engine] += len(tried.text)
+                    lists.setdefault(engine, []).append((one.rejected.tokens, tried.text))
+                    asked.setdefault(engine, []).append((one, order, tried))
+            if not lists:
+                break
+            for engine, answers in self._followed(lists).items():
+                for (one, order, tried), refusal in zip(asked[engine], answers, strict=True):
+                    if refusal is not None:
+                        order.refuse(tried, self._fault(refusal)[0])
+                    elif one.effect is None:
+                        one.effect = Effect(SPELLING, tried.text, len(one.refused))
 
     def _left(self, engine: int) -> int:
         """The bytes that an engine may still be asked about."""
@@ -271,23 +300,6 @@ class CaseEffects:
             elif not whole.refused:  # the engine failed, or was not asked
                 one.effect = Effect(UNCLEAR)
         self._trapped(taken)
-        self._look_closer(_open(searches))
-
-    def _from_item(self, searches: Iterable[_Search]) -> None:
-        """Ask for whole texts that are as they came up to the item in which they are refused.
-
-        Its members may have to come in another order than those of the items before it.
-        """
-        within = [
-            (one, _Search(replace(one.rejected, tokens=(), written=at)))
-            for one in searches
-            if (at := _item_at(one.rejected.text, one.rejected.fault))
-        ]
-        self._after_beginning([item for _, item in within], _FEW, share=0.5)
-        self._trapped([(one, item.effect.spelling) for one, item in within if item.effect])
-        for one, item in within:
-            one.from_start = [*one.from_start, *item.refused]
-        self._look_closer(_open(one for one, _ in within))
 
     def _trapped(self, taken: Sequence[tuple[_Search, bytes]]) -> None:
         """Tell traps from spellings, given what is taken from the start.
@@ -311,25 +323,10 @@ class CaseEffects:
                 elif one.enough:
                     one.effect = Effect(TRAP, text, len(one.refused) + 1)
 
-    def _look_closer(self, searches: Iterable[_Search]) -> None:
-        """Find the byte at which texts are refused: their token may belong to several places."""
-        asked: dict[int, dict[_Refusal, tuple[int, ...]]] = {}
-        for one in searches:
-            engine = one.rejected.engine
-            for refusal in (*one.refused, *one.from_start):
-                if (engine, refusal) in self._faults:
-                    continue
-                token, allowed = refusal.tokens[refusal.allowed], refusal.tokens[: refusal.allowed]
-                at, spelled = self._size(allowed), self._vocabulary.spelled(token)
-                self._faults[engine, refusal] = at, at + max(self._size((token,)), 1)
-                if len(spelled) > 1 and engine not in self._slow:
-                    asked.setdefault(engine, {})[refusal] = (*allowed, *spelled)
-        counts = self._counts({engine: list(some.values()) for engine, some in asked.items()})
-        for engine, some in counts.items():
-            for refusal, count in zip(asked[engine], some, strict=True):
-                at, end = self._faults[engine, refusal]
-                byte = min(at + count - refusal.allowed, end - 1)
-                self._faults[engine, refusal] = byte, byte + 1
+    def _fault(self, refusal: _Refusal) -> Part:
+        """The bytes of the token that is refused, one byte wherever they were tried apart."""
+        at = self._size(refusal.tokens[: refusal.allowed])
+        return at, at + max(self._size(refusal.tokens[refusal.allowed :][:1]), 1)
 
     def _charged(self, search: _Search) -> Effect | None:
         """`LOST_VALUE` where all is refused at the place charged or before it; else None."""
@@ -341,7 +338,7 @@ class CaseEffects:
             return None
         asked, there = (*search.refused, *search.from_start), False
         for one in asked:
-            begin, end = self._faults[rejected.engine, one]
+            begin, end = self._fault(one)
             region = _region(one.text, place)
             if region is None or begin >= region[1]:
                 return None
@@ -367,12 +364,12 @@ class CaseEffects:
 
     def _mended(self, search: _Search) -> Rejected | None:
         """The same rejection in a valid text without what else is refused; None without one."""
-        rejected, engine = search.rejected, search.rejected.engine
+        rejected = search.rejected
         charged = _place(rejected.text, rejected.fault)
         if not search.refused:
             return None
-        last = max(search.refused, key=lambda one: self._faults[engine, one])
-        other = _place(last.text, self._faults[engine, last][0])
+        last = max(search.refused, key=self._fault)
+        other = _place(last.text, self._fault(last)[0])
         if other.path == charged.path[: len(other.path)] and charged.part != _BLANK:
             return None
         texts = list(_without(rejected.text, other.path, rejected.written))
@@ -415,8 +412,8 @@ class CaseEffects:
         }
         for engine, counts in self._counts({e: list(a.values()) for e, a in again.items()}).items():
             for (at, apart), count in zip(again[engine].items(), counts, strict=True):
-                if count == len(apart):
-                    refusals[engine][at] = None
+                text = lists[engine][at][1]
+                refusals[engine][at] = None if count == len(apart) else _Refusal(text, apart, count)
         return refusals
 
     def _counts(self, tokens: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[int]]:
@@ -490,14 +487,6 @@ def _entry(text: bytes, path: _Path) -> tuple[Entry, Entry | None] | None:
         found = entries[at], entries[at + 1] if at + 1 < len(entries) else None
         entries = found[0].value.entries
     return found
-
-
-def _item_at(text: bytes, offset: int) -> int:
-    """Where the innermost item of an array that has a byte begins; 0 where it is in none."""
-    path = _place(text, offset).path
-    of_item = max((at for at, step in enumerate(path, 1) if isinstance(step, int)), default=0)
-    found = _entry(text, path[:of_item]) if of_item else None
-    return found[0].value.start if found else 0
 
 
 def _region(text: bytes, place: _Place) -> Part | None:

@@ -66,7 +66,6 @@ def feed_samples(
     samples = _written(texts, schema, key, texts.at_start(engines, _STAGE), count)
     up = [one for one in engines if texts.panel.up(one)]
     texts.samples = _feed(texts, samples, up)
-    texts.written = [(one.writer, one.text) for one in samples if one.outcome == COMPLETE]
 
 
 def _written(

@@ -47,7 +47,6 @@ class CaseTexts:
     failed: Callable[[int, Failure, str], None]
     instances: list[FedText] = field(default_factory=list)
     samples: list[FedText] = field(default_factory=list)
-    written: list[tuple[int, bytes]] = field(default_factory=list)
 
     def in_tokens(self, label: str, text: bytes, ruling: Ruling) -> FedText:
         """A text in the tokenizer's own tokens; in some others where the vocabulary has none."""

@@ -176,12 +176,7 @@ class _ItemResolution:
             text = step.witness.encode()
             rejected = Rejected(engine, text, tuple(begun), written, written + inside)
             known.add(rejected, columns, row)
-        samples = (
-            (numbers[answer.engine], text)
-            for answer in self._texts
-            if answer.engine in numbers and _is_whole(text := answer.written(vocabulary))
-        )
-        known.decide(self._asked, samples, ())
+        known.decide(self._asked, ())
         for row, (answer, at, step) in enumerate(wrong):
             spelling = columns.spelling[row].decode("utf-8", "replace")
             answer.overruled[at] = replace(step, effect=columns.effect[row], spelling=spelling)

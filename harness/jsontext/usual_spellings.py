@@ -2,7 +2,7 @@
 
 A value is what JSON Schema speaks of: 1 and 1.0 are one value, and members have no order. A program
 writes it compactly, as Python's `json.dumps` does, or indented by two spaces; its members as they
-came, as the schema declares them, or as an engine itself orders them; its characters raw or
+came, as the schema declares them, or as refusals of an engine lead; its characters raw or
 escaped; its numbers as they came, as the shortest decimal, as an integer, without an exponent, or
 in the 17 digits of which every program reads the same double.
 Here a text that is written up to some byte is finished in each of these ways; from its first byte
@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from functools import cached_property, lru_cache
@@ -28,8 +28,10 @@ from harness.jsontext.partial import Layout, Spelled, after, load
 from harness.jsontext.pointers import escape
 from harness.jsontext.remaining import rest_of
 
-ITEM: Final = "*"
-"""What stands for any item in the path of an object, which is a pointer but for that."""
+ITEM: Final = "~#"
+"""What stands for an item in the path of an object, before its number; it is in no pointer."""
+_NUMBERED: Final = 16
+"""So many items of an array have numbers of their own in paths, those behind them share one."""
 
 Order = Callable[[str, Sequence[str]], Sequence[str]]
 """The names of an object's members, in the order in which to write them, by the object's path."""
@@ -54,37 +56,6 @@ _PLAIN_REST: Final = re.compile(rb'(?:"[^"\\]*+"|[\[\]{}]|, |: |[^\s",:\[\]{}\\]
 def as_given(_path: str, names: Sequence[str]) -> Sequence[str]:
     """Members in the order in which they came."""
     return names
-
-
-def ordered_as(known: Mapping[str, Sequence[str]]) -> Order:
-    """Members in the order that is known for their object's path, the others after them."""
-
-    def order(path: str, names: Sequence[str]) -> Sequence[str]:
-        first = [name for name in known.get(path, ()) if name in names]
-        return [*first, *(name for name in names if name not in first)]
-
-    return order
-
-
-def orders_of(text: bytes) -> dict[str, list[str]]:
-    """The order of members in a text, by the path of their object; items share a path.
-
-    Empty for what is no JSON.
-    """
-    found: dict[str, list[str]] = {}
-
-    def look(value: Any, path: str) -> None:
-        if isinstance(value, dict):
-            found.setdefault(path, list(value))
-            for name, below in value.items():
-                look(below, f"{path}/{escape(name)}")
-        elif isinstance(value, list):
-            for below in value:
-                look(below, f"{path}/{ITEM}")
-
-    with contextlib.suppress(ValueError, RecursionError):
-        look(json.loads(text), "")
-    return found
 
 
 def usual_spellings(
@@ -221,7 +192,8 @@ def _ordered(value: Any, order: Order, path: str) -> Any:
         same = all(map(is_, members, value)) and all(map(is_, members.values(), value.values()))
         return value if same else members
     if isinstance(value, list):
-        items = [_ordered(one, order, f"{path}/{ITEM}") for one in value]
+        paths = (f"{path}/{ITEM}{min(at, _NUMBERED)}" for at in range(len(value)))
+        items = [_ordered(one, order, below) for one, below in zip(value, paths, strict=True)]
         return value if all(map(is_, items, value)) else items
     return value
 

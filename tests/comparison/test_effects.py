@@ -25,7 +25,6 @@ def effect(
     fault=None,
     *,
     slow=False,
-    samples=(),
     valid=(),
     schema=SCHEMA,
     longer=(),
@@ -58,7 +57,7 @@ def effect(
             for engine, request in asks.items()
         }
 
-    case.decide(ask, [(0, one) for one in samples], valid)
+    case.decide(ask, valid)
     return columns.effect[0], columns.spelling[0].decode(), columns.spellings_asked[0]
 
 
@@ -126,12 +125,27 @@ def test_after_a_dead_end_there_is_a_trap_where_a_valid_text_is_taken():
     assert effect([taken], "", 0, valid=[other]) == ("unclear", "", 0)
 
 
-def test_an_engine_shows_the_order_in_which_it_writes():
-    taken, text = '{"x": 1, "a": 1, "b": 1}', '{"b": 1, "x": 1, "a": 1}'
-    assert effect([taken], text, 1, samples=[taken.encode()])[:2] == ("spelling", taken)
-    assert effect([taken], text, 1)[0] == "lost_value"
-    parts = [b'{"x": 1, "b": 1}', taken.encode()]  # what it leaves out stands where it writes it
-    assert effect([taken], text, 1, samples=parts)[0] == "spelling"
+@pytest.mark.parametrize(
+    ("taken", "text", "written", "found"),
+    [
+        # no schema declares these, nor do they stand in the order that the engine wants
+        ('{"z": 1, "y": 2, "x": 3}', '{"x": 3, "y": 2, "z": 1}', 1, "spelling"),
+        ('{"z": 1, "x": 3, "y": 2}', '{"x": 3, "y": 2, "z": 1}', 1, "spelling"),
+        ('{"z": 1, "x": 3, "y": 2}', '{"x": 3, "y": 2, "z": 1}', 3, "trap"),
+        ('{"x": [{"z":1,"y":2}], "v":0}', '{"v":0, "x": [{"y":2, "z":1}]}', 1, "spelling"),
+        # what is refused is a value, and its member comes too late
+        ('{"z": {"y": 1}, "x": 3}', '{"x": 3, "z": {"y": 1}}', 14, "trap"),
+        # the number has to be spelled otherwise, too
+        ('{"z": 1, "y": 2, "x": 3}', '{"x": 3, "y": 2.0, "z": 1}', 1, "spelling"),
+        # the key is refused wherever it stands
+        ('{"z": 1, "x": 3}', '{"z": 1, "y": 3}', 10, "lost_value"),
+    ],
+)
+def test_an_engine_leads_to_the_order_that_it_takes(taken, text, written, found):
+    taken = json.dumps(json.loads(taken))
+    others = ['{"x": 3, "z": 1}']
+    name, spelling, _ = effect([taken, *others], json.dumps(json.loads(text)), written)
+    assert (name, spelling) == (found, "" if found == "lost_value" else taken)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.jsontext.usual_spellings import as_given, orders_of, usual_spellings, value_key
+from harness.jsontext.usual_spellings import as_given, usual_spellings, value_key
 
 DIGITS = "123456789012345678901234567890"
 
@@ -64,12 +64,6 @@ def test_a_number_is_written_in_the_digits_that_keep_its_double(text, written):
     usual = [one.decode() for one in usual_spellings(text.encode())]
     assert written in usual
     assert {float(one) for one in usual} == {float(text)}
-
-
-def test_the_order_of_members_is_that_of_each_object():
-    text = b'{"b": [{"y": 1, "x": 2}], "a": {}}'
-    assert orders_of(text) == {"": ["b", "a"], "/b/*": ["y", "x"], "/a": []}
-    assert orders_of(b"[1") == {}
 
 
 @pytest.mark.parametrize(

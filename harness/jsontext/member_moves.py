@@ -1,0 +1,110 @@
+"""Other orders of the members of a value, found from where an engine refuses one.
+
+An engine that takes members in an order of its own refuses one that comes too early or too late: at
+its key, at what stands before that, or within its value where the order has led into another
+branch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Final, NamedTuple
+
+from harness.jsontext.spans import Entry, root_of
+from harness.jsontext.usual_spellings import usual_spellings
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]+')
+
+
+class Try(NamedTuple):
+    """A text to ask about, and the byte up to which it must be taken to be of use."""
+
+    text: bytes
+    until: int
+
+
+class OrderSearch:
+    """A search for an order of members that is taken, the text that is taken furthest first.
+
+    Of `refused`, some texts of a value with the byte that is refused, it begins with the first that
+    is taken furthest. Where no order leads on, what it came to is spelled otherwise. The first
+    bytes `written` stay as they are.
+    """
+
+    def __init__(self, refused: Sequence[tuple[bytes, int]], written: int = 0) -> None:
+        self._written, self._seen = written, {text for text, _ in refused}
+        self._open, self._ends = [max(refused, key=_progress)], list[tuple[bytes, int]]()
+
+    def tries(self) -> list[Try]:
+        """What to ask about next, each text once; nothing where there is nothing left."""
+        new: dict[bytes, Try] = {}
+        while not new and (self._open or self._ends):
+            if self._open:
+                self._ends.append(_furthest(self._open))
+                found = _moves(*self._ends[-1], self._written)
+            else:
+                found = _respelled(*_furthest(self._ends), self._written)
+            new = {one.text: one for one in found if one.text not in self._seen}
+        self._seen |= new.keys()
+        return [*new.values()]
+
+    def refuse(self, tried: Try, fault: int) -> None:
+        """Note where a text is refused: it is gone on with if enough of it was taken."""
+        if fault >= tried.until:
+            self._open.append((tried.text, fault))
+
+
+def _furthest(texts: list[tuple[bytes, int]]) -> tuple[bytes, int]:
+    """The text of which most is taken; it leaves the list."""
+    return texts.pop(max(range(len(texts)), key=lambda at: _progress(texts[at])))
+
+
+def _progress(refused: tuple[bytes, int]) -> int:
+    """How much of a text is taken, however it is spelled: so many tokens of JSON are begun."""
+    text, fault = refused
+    return len(_TOKEN.findall(text, 0, fault))
+
+
+def _respelled(text: bytes, fault: int, written: int) -> Iterator[Try]:
+    """The usual spellings of a text; to take one token more is of use."""
+    begun = _progress((text, fault))
+    for other in usual_spellings(text, written):
+        starts = [one.start() for one in _TOKEN.finditer(other)]
+        yield Try(other, starts[begun] + 1 if begun < len(starts) else len(other))
+
+
+def _moves(text: bytes, fault: int, written: int) -> Iterator[Try]:
+    """The member that is refused before others, and others in its place or in front.
+
+    Of objects around a value that is refused their member is moved to the front alone.
+    """
+    node = root_of(text)
+    while True:
+        at = next((at for at, one in enumerate(node.entries) if fault < one.value.end), None)
+        if at is None:
+            return
+        entry, within = node.entries[at], fault >= node.entries[at].value.start
+        if members := node.members:
+            free = [place for place in range(at) if members[place].key.start >= written]
+            yield from (_with_moved(members, at, to) for to in (free[:1] if within else free))
+            if not within and entry.key.start >= written:
+                pairs = product(range(at + 1, len(members)), (at, *free[:1]))
+                yield from (_with_moved(members, later, to) for later, to in pairs)
+        if not within:
+            return
+        node = entry.value
+
+
+def _with_moved(members: Sequence[Entry], source: int, target: int) -> Try:
+    """The text with the member at `source` at another place; those between make room."""
+    text = members[0].key.text
+    order = [*members[:source], *members[source + 1 :]]
+    order.insert(target, members[source])
+    found = text[: members[0].key.start]
+    for place, one in enumerate(order):
+        following = members[place + 1].key.start if place + 1 < len(members) else len(text)
+        found += text[one.key.start : one.value.end] + text[members[place].value.end : following]
+    begin = members[target].key.start
+    return Try(found, begin + members[source].value.start - members[source].key.start)
