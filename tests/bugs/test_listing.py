@@ -22,7 +22,7 @@ from harness.bugs.groups import (
     explain,
 )
 from harness.bugs.identity import bug_id
-from harness.bugs.listing import bug_list, load_reports
+from harness.bugs.listing import BugList, bug_list, load_reports
 from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict
 from harness.classification.departures import load_catalogue
 from harness.directories import read_toml
@@ -165,6 +165,13 @@ def test_a_group_whose_samples_differ_is_split_by_case():
     assert len(samples) <= SAMPLES + 4 * OF_PART
     for one in range(40):
         assert found.ids[found.bug[one]] == bug_id(error(1 + cases[one] % 2), -1)
+
+
+@pytest.mark.parametrize(
+    ("left", "words"), [({}, "100.0%"), ({"apart": 1}, "99.9%"), ({"apart": 1200}, "40.0%")]
+)
+def test_what_is_explained_is_never_rounded_up(left, words):
+    assert BugList((), 2000, left, 0).percent_explained == words
 
 
 def test_what_falls_apart_to_the_end_is_not_explained_but_for_the_samples():

@@ -214,6 +214,17 @@ def test_a_zip_member_that_unpacks_to_more_than_it_declares_is_refused(tmp_path)
     assert "damaged" in refused(path)
 
 
+def test_a_zip_that_was_packed_in_a_way_nobody_knows_is_told(tmp_path):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{ROOT}A---1.json", b"{}")
+    packed_as = bytearray(path.read_bytes())
+    for header, at in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        packed_as[packed_as.index(header) + at] = 99
+    path.write_bytes(packed_as)
+    assert refused(path).startswith(f"cannot read {path}: ")
+
+
 @pytest.mark.maskbench
 def test_the_published_archive_is_whole_and_a_sample_of_it_is_read(request):
     named = request.config.getoption("--maskbench", None) or os.environ.get("MASKCOURT_MASKBENCH")

@@ -224,6 +224,14 @@ class TestLimits:
             answer = host.request({"do": "spend", "seconds": 0.1}, limit=0.4)
             assert isinstance(answer, wire.Message)
 
+    @pytest.mark.parametrize("stepwise", [True, False])
+    def test_a_limit_is_that_of_each_step_if_so_asked(self, host, stepwise):
+        host.submit({"do": "spend", "seconds": 2.5}, {}, limit=1.2, stepwise=stepwise)
+        while host.running and not select.select([host.answers], [], [], 0.02)[0]:
+            host.buffer.progress[1] += 1
+            host.look_after()
+        assert isinstance(host.answer(), wire.Message) is stepwise
+
     @pytest.mark.parametrize("amid", [False, True], ids=["the host idled", "this stood still"])
     def test_an_hour_in_which_nothing_was_done_is_not_the_hosts(self, host, monkeypatch, amid):
         asked = {"do": "spend", "seconds": 0.2}
