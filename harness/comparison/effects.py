@@ -262,20 +262,20 @@ class CaseEffects:
             asked: dict[int, list[tuple[_Search, OrderSearch, Try]]] = {}
             for one, order in zip(searches, orders, strict=True):
                 engine = one.rejected.engine
-                for tried in order.tries() if one.effect is None else ():
+                for attempt in order.tries() if one.effect is None else ():
                     if self._left(engine) <= least[engine]:
                         break
-                    self._written[engine] += len(tried.text)
-                    lists.setdefault(engine, []).append((one.rejected.tokens, tried.text))
-                    asked.setdefault(engine, []).append((one, order, tried))
+                    self._written[engine] += len(attempt.text)
+                    lists.setdefault(engine, []).append((one.rejected.tokens, attempt.text))
+                    asked.setdefault(engine, []).append((one, order, attempt))
             if not lists:
                 break
             for engine, answers in self._followed(lists).items():
-                for (one, order, tried), refusal in zip(asked[engine], answers, strict=True):
+                for (one, order, attempt), refusal in zip(asked[engine], answers, strict=True):
                     if refusal is not None:
-                        order.refuse(tried, self._fault(refusal)[0])
+                        order.refuse(attempt, self._fault(refusal)[0])
                     elif one.effect is None:
-                        one.effect = Effect(SPELLING, tried.text, len(one.refused))
+                        one.effect = Effect(SPELLING, attempt.text, len(one.refused))
 
     def _left(self, engine: int) -> int:
         """The bytes that an engine may still be asked about."""

@@ -50,10 +50,10 @@ class OrderSearch:
         self._seen |= new.keys()
         return [*new.values()]
 
-    def refuse(self, tried: Try, fault: int) -> None:
+    def refuse(self, attempt: Try, fault: int) -> None:
         """Note where a text is refused: it is gone on with if enough of it was taken."""
-        if fault >= tried.until:
-            self._open.append((tried.text, fault))
+        if fault >= attempt.until:
+            self._open.append((attempt.text, fault))
 
 
 def _furthest(texts: list[tuple[bytes, int]]) -> tuple[bytes, int]:
