@@ -219,8 +219,8 @@ class CaseEffects:
             engine: min(most, max(1, int(share * self._left(engine)) // max(1, size)))
             for engine, size in sizes.items()
         }
-        lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
-        asked: dict[int, list[tuple[_Search, Way]]] = {}
+        asked: list[tuple[_Search, bytes]] = []
+        spelled: list[Way] = []
         for one in searches:
             text, engine = one.rejected.text, one.rejected.engine
             if self._left(engine) <= 0:
@@ -233,17 +233,15 @@ class CaseEffects:
             for spelling, way in usual.items():
                 if spelling not in known:
                     self._written[engine] += len(spelling)
-                    lists.setdefault(engine, []).append((one.rejected.tokens, spelling))
-                    asked.setdefault(engine, []).append((one, way))
-        for engine, answers in self._followed(lists).items():
-            for (one, way), (_, text), refusal in zip(
-                asked[engine], lists[engine], answers, strict=True
-            ):
-                if refusal is not None:
-                    one.refused.append(refusal)
-                elif one.effect is None:
-                    one.effect = Effect(SPELLING, text, len(one.refused))
-                    self._taken.setdefault(engine, {})[way] = None
+                    asked.append((one, spelling))
+                    spelled.append(way)
+        for at, refusal in self._answers(asked):
+            one, text = asked[at]
+            if refusal is not None:
+                one.refused.append(refusal)
+            elif one.effect is None:
+                one.effect = Effect(SPELLING, text, len(one.refused))
+                self._taken.setdefault(one.rejected.engine, {})[spelled[at]] = None
         if most > 1:
             self._reorder([one for one in _open(searches) if one.refused])
 
@@ -256,26 +254,27 @@ class CaseEffects:
             OrderSearch([(r.text, self._fault(r)[0]) for r in one.refused], one.rejected.written)
             for one in searches
         ]
-        least = {engine: self._left(engine) // 2 for engine in {one.value[0] for one in searches}}
+        least = {one.rejected.engine: self._left(one.rejected.engine) // 2 for one in searches}
         for _ in range(_ORDERS):
-            lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
-            asked: dict[int, list[tuple[_Search, OrderSearch, Try]]] = {}
+            asked: list[tuple[_Search, bytes]] = []
+            attempts: list[tuple[OrderSearch, Try]] = []
             for one, order in zip(searches, orders, strict=True):
                 engine = one.rejected.engine
                 for attempt in order.tries() if one.effect is None else ():
                     if self._left(engine) <= least[engine]:
                         break
                     self._written[engine] += len(attempt.text)
-                    lists.setdefault(engine, []).append((one.rejected.tokens, attempt.text))
-                    asked.setdefault(engine, []).append((one, order, attempt))
-            if not lists:
+                    asked.append((one, attempt.text))
+                    attempts.append((order, attempt))
+            if not asked:
                 break
-            for engine, answers in self._followed(lists).items():
-                for (one, order, attempt), refusal in zip(asked[engine], answers, strict=True):
-                    if refusal is not None:
-                        order.refuse(attempt, self._fault(refusal)[0])
-                    elif one.effect is None:
-                        one.effect = Effect(SPELLING, attempt.text, len(one.refused))
+            for at, refusal in self._answers(asked):
+                one, text = asked[at]
+                order, attempt = attempts[at]
+                if refusal is not None:
+                    order.refuse(attempt, self._fault(refusal)[0])
+                elif one.effect is None:
+                    one.effect = Effect(SPELLING, text, len(one.refused))
 
     def _left(self, engine: int) -> int:
         """The bytes that an engine may still be asked about."""
@@ -307,21 +306,19 @@ class CaseEffects:
         Where it goes on from the beginning it is tried there, too; where nothing that does was
         tried for want of room, it is not clear.
         """
-        lists: dict[int, list[tuple[tuple[int, ...], bytes]]] = {}
-        asked: dict[int, list[_Search]] = {}
+        asked: list[tuple[_Search, bytes]] = []
         for one, text in taken:
-            begun, engine = one.rejected.text[: one.rejected.written], one.rejected.engine
+            begun = one.rejected.text[: one.rejected.written]
             one.effect = Effect(TRAP if one.enough else UNCLEAR, text, len(one.refused))
             if text.startswith(begun) and text not in {refusal.text for refusal in one.refused}:
                 one.effect = Effect(UNCLEAR)
-                lists.setdefault(engine, []).append((one.rejected.tokens, text))
-                asked.setdefault(engine, []).append(one)
-        for engine, answers in self._followed(lists).items():
-            for one, (_, text), refusal in zip(asked[engine], lists[engine], answers, strict=True):
-                if refusal is None:
-                    one.effect = Effect(SPELLING, text, len(one.refused))
-                elif one.enough:
-                    one.effect = Effect(TRAP, text, len(one.refused) + 1)
+                asked.append((one, text))
+        for at, refusal in self._answers(asked):
+            one, text = asked[at]
+            if refusal is None:
+                one.effect = Effect(SPELLING, text, len(one.refused))
+            elif one.enough:
+                one.effect = Effect(TRAP, text, len(one.refused) + 1)
 
     def _fault(self, refusal: _Refusal) -> Part:
         """The bytes of the token that is refused, one byte wherever they were tried apart."""
@@ -377,6 +374,20 @@ class CaseEffects:
         fit = [one for one, ruling in zip(texts, rulings, strict=True) if ruling.verdict == VALID]
         region = _region(fit[0], charged) if fit else None
         return None if region is None else replace(rejected, text=fit[0], fault=region[0])
+
+    def _answers(
+        self, asked: Sequence[tuple[_Search, bytes]]
+    ) -> Iterator[tuple[int, _Refusal | None]]:
+        """As `_followed` of texts after what is consumed, with the number of each."""
+        numbers: dict[int, list[int]] = {}
+        for at, (one, _) in enumerate(asked):
+            numbers.setdefault(one.rejected.engine, []).append(at)
+        lists = {
+            engine: [(asked[at][0].rejected.tokens, asked[at][1]) for at in some]
+            for engine, some in numbers.items()
+        }
+        for engine, refusals in self._followed(lists).items():
+            yield from zip(numbers[engine], refusals, strict=True)
 
     def _followed(
         self, lists: Mapping[int, Sequence[tuple[tuple[int, ...], bytes]]]

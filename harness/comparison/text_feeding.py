@@ -35,8 +35,7 @@ class CaseTexts:
     """Feeds the texts of one case, a kind after the other, and notes what that proves.
 
     `failed` is told of engines that fail: which, how, and at what stage. `instances` are those that
-    were fed, the case's own first; `samples` what engines wrote and all were fed with, `written`
-    who wrote what.
+    were fed, the case's own first; `samples` what engines wrote and all were fed with.
     """
 
     panel: Panel

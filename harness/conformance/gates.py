@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.conformance.cells import COMBINATIONS, KEYWORDS, PREFIX, cells
+from harness.conformance.cells import COMBINATIONS, KEYWORDS, PREFIX, cells, keyword_of
 from harness.conformance.outcomes import ENFORCED, REFUSED, CellOutcome, ConformanceTable
 from harness.engines.presets import find_preset, servers
 from harness.engines.servers import faults
@@ -154,7 +154,9 @@ def as_markdown(cells: Sequence[GatedCell]) -> str:
         mine = list(some)
         counts = Counter(one.difference for one in mine)
         named = sum(bool(one.faults) for one in mine)
-        optional = sum(one.difference == LEAKS and one.keyword[:6] == "format" for one in mine)
+        optional = sum(
+            one.difference == LEAKS and keyword_of(one.keyword) == "format" for one in mine
+        )
         about = (
             f"It refuses {named:,} of {len(mine):,} cells, {counts[KEPT]:,} of them kept; of those"
             f" that pass, {counts[LEAKS] - optional:,} leak, {optional:,} more leak under `format`,"

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from harness.jsontext.spans import Entry, root_of
 from harness.jsontext.usual_spellings import usual_spellings
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]+')
+_BEGUN: Final = attrgetter("begun")
 
 
 class Try(NamedTuple):
@@ -23,6 +25,14 @@ class Try(NamedTuple):
 
     text: bytes
     until: int
+
+
+class _Refused(NamedTuple):
+    """A text of which so many tokens of JSON are begun, however they are spelled."""
+
+    begun: int
+    text: bytes
+    fault: int
 
 
 class OrderSearch:
@@ -35,17 +45,20 @@ class OrderSearch:
 
     def __init__(self, refused: Sequence[tuple[bytes, int]], written: int = 0) -> None:
         self._written, self._seen = written, {text for text, _ in refused}
-        self._open, self._ends = [max(refused, key=_progress)], list[tuple[bytes, int]]()
+        self._open = [max((_refused(*one) for one in refused), key=_BEGUN)]
+        self._ends: list[_Refused] = []
 
     def tries(self) -> list[Try]:
         """What to ask about next, each text once; nothing where there is nothing left."""
         new: dict[bytes, Try] = {}
-        while not new and (self._open or self._ends):
-            if self._open:
-                self._ends.append(_furthest(self._open))
-                found = _moves(*self._ends[-1], self._written)
+        while not new and (left := self._open or self._ends):
+            best = max(left, key=_BEGUN)
+            left.remove(best)
+            if left is self._open:
+                self._ends.append(best)
+                found = _moves(best.text, best.fault, self._written)
             else:
-                found = _respelled(*_furthest(self._ends), self._written)
+                found = _respelled(best, self._written)
             new = {one.text: one for one in found if one.text not in self._seen}
         self._seen |= new.keys()
         return [*new.values()]
@@ -53,26 +66,18 @@ class OrderSearch:
     def refuse(self, attempt: Try, fault: int) -> None:
         """Note where a text is refused: it is gone on with if enough of it was taken."""
         if fault >= attempt.until:
-            self._open.append((attempt.text, fault))
+            self._open.append(_refused(attempt.text, fault))
 
 
-def _furthest(texts: list[tuple[bytes, int]]) -> tuple[bytes, int]:
-    """The text of which most is taken; it leaves the list."""
-    return texts.pop(max(range(len(texts)), key=lambda at: _progress(texts[at])))
+def _refused(text: bytes, fault: int) -> _Refused:
+    return _Refused(len(_TOKEN.findall(text, 0, fault)), text, fault)
 
 
-def _progress(refused: tuple[bytes, int]) -> int:
-    """How much of a text is taken, however it is spelled: so many tokens of JSON are begun."""
-    text, fault = refused
-    return len(_TOKEN.findall(text, 0, fault))
-
-
-def _respelled(text: bytes, fault: int, written: int) -> Iterator[Try]:
+def _respelled(best: _Refused, written: int) -> Iterator[Try]:
     """The usual spellings of a text; to take one token more is of use."""
-    begun = _progress((text, fault))
-    for other in usual_spellings(text, written):
+    for other in usual_spellings(best.text, written):
         starts = [one.start() for one in _TOKEN.finditer(other)]
-        yield Try(other, starts[begun] + 1 if begun < len(starts) else len(other))
+        yield Try(other, starts[best.begun] + 1 if best.begun < len(starts) else len(other))
 
 
 def _moves(text: bytes, fault: int, written: int) -> Iterator[Try]:

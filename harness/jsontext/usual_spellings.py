@@ -192,8 +192,8 @@ def _ordered(value: Any, order: Order, path: str) -> Any:
         same = all(map(is_, members, value)) and all(map(is_, members.values(), value.values()))
         return value if same else members
     if isinstance(value, list):
-        paths = (f"{path}/{ITEM}{min(at, _NUMBERED)}" for at in range(len(value)))
-        items = [_ordered(one, order, below) for one, below in zip(value, paths, strict=True)]
+        numbered = ((min(at, _NUMBERED), one) for at, one in enumerate(value))
+        items = [_ordered(one, order, f"{path}/{ITEM}{at}") for at, one in numbered]
         return value if all(map(is_, items, value)) else items
     return value
 

@@ -135,6 +135,10 @@ def test_after_a_dead_end_there_is_a_trap_where_a_valid_text_is_taken():
         ('{"x": [{"z":1,"y":2}], "v":0}', '{"v":0, "x": [{"y":2, "z":1}]}', 1, "spelling"),
         # what is refused is a value, and its member comes too late
         ('{"z": {"y": 1}, "x": 3}', '{"x": 3, "z": {"y": 1}}', 14, "trap"),
+        # llguidance 1.9.1 takes these, by their schemas, in no other order
+        ('{"d": 4, "c": 3, "a": 1, "b": 2}', '{"a": 1, "b": 2, "c": 3, "d": 4}', 1, "spelling"),
+        ('{"b": 2, "a": 1, "c": 3}', '{"a": 1, "b": 2, "c": 3}', 1, "spelling"),
+        ('{"c": 3, "a": 1, "b": 2}', '{"a": 1, "b": 2, "c": 3}', 1, "spelling"),
         # the number has to be spelled otherwise, too
         ('{"z": 1, "y": 2, "x": 3}', '{"x": 3, "y": 2.0, "z": 1}', 1, "spelling"),
         # the key is refused wherever it stands
