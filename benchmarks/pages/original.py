@@ -9,7 +9,7 @@ SCHEMAS: Final = 5_047
 REFUSED: Final = (403, 424, 38)
 """Schemas that its three engines do not compile. Whose each is could not be read."""
 PER_POSITION: Final = {
-    "xgrammar": {"false_acceptances": 7.9, "false_rejections": 0.21},
-    "llguidance": {"false_rejections": 3.4},
+    "xgrammar": {"accepted": 7.9, "rejected": 0.21},
+    "llguidance": {"rejected": 3.4},
 }
 """Per position: wrong tokens, as it seems; what is counted could not be read."""

@@ -37,17 +37,14 @@ _TOKEN: Final = ["case", "walk", "position", "token"]
 _RATES: Final = (
     *("engine", "procedure", "schemas", "positions", "false_acceptances", "accepted_per_position"),
     *("of_these_in_one_schema", "false_rejections", "rejected_per_position"),
-    *("of_these_cost_a_value", "costly_per_position", "declared_per_position"),
+    *("of_these_cost_a_value", "declared"),
 )
 _REPORTED: Final = ("engine", "per_position", "the_study", "proven_here")
 _CHARGES: Final = ("engine", "charged", "confirmed", "cleared", "open", "cleared_cost_a_value")
 
 
 def rates(run: Run, procedure: str) -> Iterator[Row]:
-    """A row for each engine: proven wrong tokens, and about how many a position has.
-
-    Of each dispute some tokens were resolved, few of those that look alike: they stand for all.
-    """
+    """A row for each engine: the wrong tokens that are proven, by kind, and per position."""
     wrong = _wrong(run)
     for number, (name, one) in enumerate(run.summary["engines"].items()):
         positions = int((run.positions["judged"].to_numpy() >> number & 1).sum())
@@ -55,20 +52,18 @@ def rates(run: Run, procedure: str) -> Iterator[Row]:
         bugs, per = mine[mine["class"] == BUG], max(positions, 1)
         accepted = bugs[bugs["kind"] == FALSE_ACCEPTANCE.name]
         rejected = bugs[bugs["kind"] == FALSE_REJECTION.name]
-        costly = rejected[rejected["effect"].isin(COSTLY)]
         yield {
             "engine": name,
             "procedure": procedure,
             "schemas": one["judged"]["cases"],
             "positions": positions,
             "false_acceptances": len(accepted),
-            "accepted_per_position": _about(accepted["weight"].sum() / per),
+            "accepted_per_position": _about(len(accepted) / per),
             "of_these_in_one_schema": _largest(accepted),
             "false_rejections": len(rejected),
-            "rejected_per_position": _about(rejected["weight"].sum() / per),
-            "of_these_cost_a_value": len(costly),
-            "costly_per_position": _about(costly["weight"].sum() / per),
-            "declared_per_position": _about(mine[mine["class"] != BUG]["weight"].sum() / per),
+            "rejected_per_position": _about(len(rejected) / per),
+            "of_these_cost_a_value": int(rejected["effect"].isin(COSTLY).sum()),
+            "declared": len(mine) - len(bugs),
         }
 
 
@@ -79,18 +74,13 @@ def _about(number: float) -> float:
 
 def _largest(some: pd.DataFrame) -> str:
     """What share of tokens the schema with most of them has."""
-    by_case = some.groupby("case")["weight"].sum()
-    return f"{by_case.max() / by_case.sum():.0%}" if len(by_case) else ""
+    return f"{some['case'].value_counts().max() / len(some):.0%}" if len(some) else ""
 
 
 def _wrong(run: Run) -> pd.DataFrame:
-    """False acceptances and rejections of walks, with how many tokens each stands for."""
-    place = ["case", "walk", "position", "dispute"]
+    """The false acceptances and rejections of walks."""
     kinds = (FALSE_ACCEPTANCE.name, FALSE_REJECTION.name)
-    some = run.verdicts[run.verdicts["kind"].isin(kinds)].astype({"case": str})
-    sizes = run.disputes.astype({"case": str})[[*place, "tokens", "drawn"]]
-    found = some.merge(sizes, on=place, how="left")
-    return found.assign(weight=(found["tokens"] / found["drawn"]).fillna(1.0))
+    return run.verdicts[run.verdicts["kind"].isin(kinds)].astype({"case": str})
 
 
 def charges(study: Run, ours: Run) -> Iterator[Row]:
@@ -135,11 +125,9 @@ def reported(rows: Sequence[Row]) -> Iterator[Row]:
     """The study's figures per position, beside what its procedure proves here."""
     for row in rows:
         known = PER_POSITION.get(read_spec(row["engine"]).name, {})
-        for kind in ("false_acceptances", "false_rejections"):
-            if row["procedure"] == "study" and kind in known:
-                proven = _about(row[kind] / max(row["positions"], 1))
-                told = {"engine": row["engine"], "per_position": kind.replace("_", " ")}
-                yield {**told, "the_study": known[kind], "proven_here": proven}
+        for done, figure in known.items() if row["procedure"] == "study" else ():
+            told = {"engine": row["engine"], "per_position": f"falsely {done}"}
+            yield {**told, "the_study": figure, "proven_here": row[f"{done}_per_position"]}
 
 
 def _page(runs: Runs) -> str:
@@ -168,12 +156,12 @@ def _page(runs: Runs) -> str:
         "The original study, by its procedure and by ours",
         lead,
         "## Wrong tokens per position",
-        "Of each dispute at most five tokens and those on the reference's path were resolved; of"
-        " tokens that look alike or only spell a value otherwise, fewer. Figures per position are"
-        " scaled up from these to the whole dispute, and rough; a few schemas have most of the"
-        " tokens. What an engine declares is counted apart. A false rejection costs a value where"
-        " no other usual spelling of it is taken; the others forbid a spelling alone, such as an"
-        " undeclared member before declared ones that may come after them, or are unclear.",
+        "Proven, of the tokens that were resolved: of each dispute at most five and those on the"
+        " reference's path; of tokens that look alike or only spell a value otherwise, fewer. So a"
+        " position has more of them than are counted. What an engine declares is counted apart. A"
+        " false rejection costs a value where no other usual spelling of it is taken; the others"
+        " forbid a spelling alone, such as an undeclared member before declared ones that may come"
+        " after them, or are unclear.",
         markdown_table(_RATES, rows),
         _spent(runs),
         "## Beside the study's figures",
