@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tomllib
 import venv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any, Final
 import click
 
 from benchmarks.pages.layout import GROUPS, GROUPS_MEAN
+from benchmarks.replayed import replayed
 from harness.check.answers import DOES, Answers
 from harness.check.mcp_tools import mcp_tools
 from harness.check.request import CheckRequest
@@ -34,6 +36,7 @@ from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import commit, installed
 from harness.inputs.tools import NamedSchema
 from harness.render.table import Table, as_csv, as_markdown
+from harness.runs.directory import MANIFEST, RunDirectory, read_manifest
 from harness.verdict_kinds import RARE
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
@@ -130,6 +133,20 @@ def _answered(engines: Sequence[str], named: Sequence[NamedSchema], work: Path) 
     return read
 
 
+def repeated(runs: Path, lanes: int = 1) -> dict[str, int]:
+    """How many verdicts of the runs below were replayed, and how many differ; each run once."""
+    total: Counter[str] = Counter()
+    for path in sorted(one.parent for one in runs.glob(f"*/*/{MANIFEST}")):
+        kept = path / "replayed.json"
+        if not kept.exists():
+            tell(f"replaying {path}")
+            run = RunDirectory(path, read_manifest(path), trusted=True, read_only=True)
+            _write(kept, replayed(run, lanes))
+        counts = json.loads(kept.read_text("utf-8"))
+        total.update({name: counts[name] for name in ("costly", "replayed", "differ")})
+    return dict(total)
+
+
 def _order(error: Mapping[str, Any]) -> tuple[bool, int]:
     """Everyday values, and short texts, before others."""
     return error["severity"] == RARE, len(error["text"])
@@ -206,7 +223,7 @@ def main(work: Path, out: Path) -> None:
         for one, named in listed
     ]
     about = {**installed(), "commit": commit(), "vocabulary": CheckRequest().vocabulary}
-    _write(out / "manifest.json", {**about, "servers": hashes})
+    _write(out / "manifest.json", {**about, "replayed": repeated(work / "runs"), "servers": hashes})
     (out / "README.md").write_text(_page(listed, groups), "utf-8")
 
 

@@ -1,8 +1,10 @@
 """The page on tools of public servers: what it takes, and what it says of a finding."""
 
+import json
+
 import pytest
 
-from benchmarks.tools import Server, findings
+from benchmarks.tools import Server, findings, repeated
 from harness.errors import UsageError
 
 QUIET = {"version": "1", "backend": "", "answer": "no_error_found", "why": "", "refuses": False,
@@ -31,3 +33,13 @@ def test_a_tool_with_a_finding_has_a_row_with_its_everyday_text():
     assert (first["engine"], first["finding"]) == ("a", "leaks, (loses)")
     assert (first["keyword"], first["text"]) == ("minimum", "12")
     assert (second["engine"], second["finding"], second["why"]) == ("b", "refuses", "No.")
+
+
+def test_what_was_replayed_is_counted_over_all_runs_and_not_done_again(tmp_path):
+    for name, differ in (("strict", 0), ("lax", 2)):
+        run = tmp_path / "both" / name
+        run.mkdir(parents=True)
+        (run / "run.json").write_text("{}")
+        counts = {"costly": 3, "sampled": 5, "replayed": 6, "differ": differ, "differences": []}
+        (run / "replayed.json").write_text(json.dumps(counts))
+    assert repeated(tmp_path) == {"costly": 6, "replayed": 12, "differ": 2}
