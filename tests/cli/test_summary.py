@@ -58,12 +58,12 @@ def test_a_search_that_fails_costs_nothing_but_a_line(ended, error):
 
 def test_an_interrupted_search_ends_with_the_summary(ended, capsys):
     def interrupt():
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
 
     with interrupts.heeded():
         with pytest.raises(KeyboardInterrupt):
             ended(interrupt)
-        assert signal.getsignal(signal.SIGINT) != signal.SIG_IGN, "the summary can be, too"
+        assert signal.getsignal(signal.SIGTERM) != signal.SIG_IGN, "the summary can be, too"
     printed = capsys.readouterr().out
     assert "In how many schemas an engine is wrong about a value" in printed
     assert "maskcourt bugs " in printed
