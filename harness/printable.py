@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 LONGEST = 500
 """Characters of a message of one line; of a longer one the middle is left out."""
@@ -36,6 +37,12 @@ def escaped(text: bytes) -> str:
 def plural(count: int, noun: str) -> str:
     """So many of what a noun names."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def some_of(names: Sequence[str], most: int = 8) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:

@@ -15,7 +15,7 @@ from harness.engines.specs import with_version
 from harness.execution.lanes import CaseDone
 from harness.files import write_whole
 from harness.live import LiveLine
-from harness.printable import escaped, plural, printable
+from harness.printable import escaped, plural, printable, some_of
 from harness.render.page import filled, static_page
 from harness.render.table import FAILED, PASSED, SKIPPED, Column, Table, as_junit
 from harness.render.terminal import WIDTH, cut, print_table, wrapped
@@ -186,12 +186,6 @@ _OF_MANY: Final = {
     "leaks": "lets an invalid value through in",
     "traps": "cannot finish a valid value of",
 }
-
-
-def some_of(names: Sequence[str], most: int = 8) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def sentence(engine: str, answers: Answers) -> str:

@@ -9,7 +9,7 @@ from harness.analysis.statistics import LEVEL
 from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
-from harness.printable import code, escaped, markdown
+from harness.printable import code, escaped, markdown, some_of
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import COSTLY, REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
@@ -82,9 +82,16 @@ def _schemas(one: Comparison) -> Iterator[str]:
     for title, listed in (("Compiled now; before", now), ("No longer compiled; now", not_now)):
         if listed:
             yield f"\n{title}:\n"
-            yield from first(
-                f"- {code(name)}: {markdown(reason)}" for name, reason in listed.items()
-            )
+            yield from _by_reason(listed)
+
+
+def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
+    """An item for each reason, with its first schemas."""
+    schemas: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        schemas.setdefault(reason, []).append(code(name))
+    for reason, names in schemas.items():
+        yield f"- {markdown(reason)} ({len(names):,}): {some_of(names)}"
 
 
 def _rate(rate: Mapping[str, Any]) -> str:

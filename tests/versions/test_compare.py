@@ -73,7 +73,12 @@ def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted()
                 old=SimpleNamespace(label="1.0"),
                 new=SimpleNamespace(label="2.0", engine="a@2.0"),
                 changes=tuple(BugChange(bug(effect=one), NEW, "") for one in effects),
-                schemas={"schemas": 3, "compiled_now": {}, "not_now": {}, "rates": ()},
+                schemas={
+                    "schemas": 9,
+                    "compiled_now": {"x": "refused: no"},
+                    "not_now": dict.fromkeys("abcdefghij", "died: late") | {"k": "crashed"},
+                    "rates": (),
+                },
                 times={"old": times, "new": times},
                 pending={"1.0": 0},
             )
@@ -85,6 +90,8 @@ def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted()
     assert told.count("lost value:") + told.count("trap:") == 2
     assert "spelling:" not in told
     assert told.endswith("\n\nand 1 more\n")
+    assert "- refused: no (1): `x`\n" in told
+    assert "`f`, `g`, `h` and 2 more\n- crashed (1): `k`\n" in told
     assert "time to first mask" in told
     assert "time between masks" not in told
 
