@@ -23,7 +23,7 @@ from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ERRORS
 
-FORMAT: Final = 21
+FORMAT: Final = 22
 """Raised whenever the same verdict may shrink to another case."""
 FILE: Final = "bugs.jsonl"
 _ANY: Final = ("utf-8", "surrogateescape")

@@ -22,13 +22,15 @@ from harness.bugs.trigger import Trigger, trigger
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.member_moves import tokens_begun
+from harness.jsontext.usual_spellings import usual_spellings
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import spelled
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import ACCEPTANCES, UNCLEAR
+from harness.verdict_kinds import ACCEPTANCES, LOST_VALUE, UNCLEAR
 
 _OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_consume_mismatch")
 _BATCH = 24
@@ -308,9 +310,9 @@ class Shrinker:
                 continue
             with self.trial(case, effect) as trial:
                 failures, counted = trial.failures, ""
-                for start in (*used_only(case), case):
+                for start in _starts(case, effect):
                     symptom = trial.reproduce(start)
-                    if symptom is None or not self._is_there(case, witness, symptom):
+                    if symptom is None or not self._is_there(start, witness, symptom):
                         continue
                     if class_ not in ("", symptom.class_):
                         counted = symptom.class_
@@ -318,9 +320,8 @@ class Shrinker:
                     same = effect if effect != UNCLEAR else ""
                     shown = trial.effect(start, symptom) if same else ""
                     if shown == same:
-                        return settled(
-                            sample, shrink(trial, start, symptom, stopped, same, self.known)
-                        )
+                        found = shrink(trial, start, symptom, stopped, same, self.known)
+                        return settled(sample, found)
                     reason = f"by itself its effect is {shown.replace('_', ' ')}"
                 if counted:  # not by its token: its bytes show it
                     return replace(sample, reason=f"by itself it counts as {counted}")
@@ -372,11 +373,20 @@ class Shrinker:
 
     def _is_there(self, case: ErrorCase, witness: Witness, symptom: Symptom) -> bool:
         """Whether a refusal is that of the verdict's token, and not of a byte before it."""
-        if case.token or witness.kind != "false_rejection" or witness.token < 0:
+        if case.token or witness.kind != "false_rejection" or symptom.at < 0:
             return True
-        start = len(spelled(self.vocabulary, witness.before))
+        start = len(spelled(self.vocabulary, witness.before)) if witness.token >= 0 else witness.at
+        if case.text != witness.text:
+            return tokens_begun(case.text, symptom.at) >= tokens_begun(witness.text, max(start, 0))
         end = start + len(self.vocabulary.tokens[witness.token])
-        return symptom.at < 0 or start <= symptom.at <= end
+        return witness.token < 0 or start <= symptom.at <= end
+
+
+def _starts(case: ErrorCase, effect: str) -> list[ErrorCase]:
+    """What a case is shrunk from, best first: a lost value is shown as programs write it."""
+    starts, is_lost = [*used_only(case), case], effect == LOST_VALUE and not case.token
+    text = next(iter(usual_spellings(case.text))) if is_lost else case.text
+    return [*dict.fromkeys([*(one.with_text(text) for one in starts), *starts])]
 
 
 def settled(sample: ShrunkVerdict, result: Shrunk) -> ShrunkVerdict:

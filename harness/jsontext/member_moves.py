@@ -45,7 +45,7 @@ class OrderSearch:
 
     def __init__(self, refused: Sequence[tuple[bytes, int]], written: int = 0) -> None:
         self._written, self._seen = written, {text for text, _ in refused}
-        self._open = [max((_refused(*one) for one in refused), key=_BEGUN)]
+        self._open = [max((_Refused(tokens_begun(*one), *one) for one in refused), key=_BEGUN)]
         self._ends: list[_Refused] = []
 
     def tries(self) -> list[Try]:
@@ -66,11 +66,12 @@ class OrderSearch:
     def refuse(self, attempt: Try, fault: int) -> None:
         """Note where a text is refused: it is gone on with if enough of it was taken."""
         if fault >= attempt.until:
-            self._open.append(_refused(attempt.text, fault))
+            self._open.append(_Refused(tokens_begun(attempt.text, fault), attempt.text, fault))
 
 
-def _refused(text: bytes, fault: int) -> _Refused:
-    return _Refused(len(_TOKEN.findall(text, 0, fault)), text, fault)
+def tokens_begun(text: bytes, end: int) -> int:
+    """How many tokens of JSON are begun before a byte, however they are spelled."""
+    return len(_TOKEN.findall(text, 0, end))
 
 
 def _respelled(best: _Refused, written: int) -> Iterator[Try]:

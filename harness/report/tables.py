@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import verdict_kinds as kinds
-from harness.analysis.breakdown import case_statuses
 from harness.analysis.equal_schemas import COUNTS
 from harness.analysis.matrix import COLUMNS, example_text
 from harness.analysis.rates import PAIR
 from harness.analysis.statistics import NO_SAMPLE
-from harness.analysis.stored import WORST_FIRST, Classify, by_catalogue, stored_run
+from harness.analysis.stored import WORST_FIRST, Classify, by_catalogue
 from harness.analysis.tally import summary
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
@@ -29,12 +28,6 @@ from harness.runs.tables import TEXT_TABLES
 from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
-
-NAMES: Final = (
-    *("matrix", "headline_rates", "pairs", "equal_schemas", "cases", "compile"),
-    *("errors", "timings"),
-)
-"""The tables, in the order in which they are listed."""
 
 _CASE: Final = ("schema", "text", "token")
 BUG_COLUMNS: Final = (
@@ -70,7 +63,7 @@ def listed(counts: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True)
 class Digest:
-    """A run as reports show it: its summary, and tables by name, in the order of `NAMES`."""
+    """A run as reports show it: its summary, and tables by name."""
 
     summary: Summary
     tables: Mapping[str, Table]
@@ -83,12 +76,8 @@ class Digest:
 
 def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     """Everything that figures and exports of a run, finished or not, are made from."""
-    stored, found = stored_run(run, rule), summary(run, rule)
-    made = {name: make(found) for name, make in _OF_SUMMARY.items()}
-    names = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
-    title = "Cases by family and what became of them"
-    made["cases"] = Table.of(title, names, case_statuses(stored))
-    return Digest(found, {name: made[name] for name in NAMES})
+    found = summary(run, rule)
+    return Digest(found, {name: table(found) for name, table in _OF_SUMMARY.items()})
 
 
 def headline(summary: Summary, *, intervals: bool = True) -> Table:
@@ -254,13 +243,14 @@ def percent(share: float) -> str:
 
 _OF_SUMMARY: Final[Mapping[str, Callable[[Summary], Table]]] = {
     "matrix": matrix,
-    "compile": compilation,
-    "errors": errors,
     "headline_rates": _rates,
     "pairs": pairs,
     "equal_schemas": equal_schemas,
+    "compile": compilation,
+    "errors": errors,
     "timings": timings,
 }
+"""The tables, in the order in which they are listed."""
 
 
 def bug_rows(bugs: BugList | None) -> list[Row]:

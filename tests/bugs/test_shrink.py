@@ -1,7 +1,7 @@
 """Shrinking with engines that are functions: to the smallest case."""
 
 import json
-from contextlib import closing
+from contextlib import closing, nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -9,10 +9,11 @@ import pytest
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
 from harness.bugs.passes import used_only
-from harness.bugs.shrink import MOST, Known, shrink
+from harness.bugs.shrink import MOST, Known, Shrinker, shrink
 from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Symptom, Trial
 from harness.classification.departures import load_catalogue
+from harness.replay.witness import Witness
 from harness.validators.drafts import draft_of
 from harness.workers.outcomes import Compiled, TimedOut
 from tests.bugs.fake_trial import Fake
@@ -149,6 +150,47 @@ def test_a_smaller_case_without_the_effect_is_not_taken():
     found = shrink(trial, case, trial.reproduce(case), effect="lost_value")
     assert b"tea" in found.case.text
     assert len(found.case.text) < len(TEXT)
+
+
+class ForgetsT(Fake):
+    """Refuses every `t` in a text, and what comes before it as `also` says."""
+
+    at_issue = ""
+
+    def __init__(self, also=b""):
+        self.refuses = b"t" + also
+
+    def with_token(self, _):
+        return nullcontext(self)
+
+    def reproduce_all(self, cases):
+        for one in cases:
+            at = min((at for char in self.refuses if (at := one.text.find(char, 1)) > 0), default=0)
+            sort = "escape" if one.text[at : at + 1] == b"\\" else "letter"
+            yield Symptom(at, "bug", "type", sort) if at and self.is_valid(one) else None
+
+    def effect(self, case, _):
+        return self.at_issue if b"t" in case.text or b"\\u0074" in case.text else "spelling"
+
+
+@pytest.mark.parametrize(
+    ("effect", "also", "escaped"),
+    [
+        ("lost_value", b"\\", False),
+        ("spelling", b"\\", True),
+        ("lost_value", b"\\ ", True),  # it takes less of the usual spelling
+    ],
+)
+def test_a_lost_value_is_shown_as_programs_write_it(vocabulary, effect, also, escaped):
+    text = b'{\t"a"\t:"\\u0074"}'
+    before = tuple(vocabulary.tokens.index(bytes([byte])) for byte in text[:8])
+    token = vocabulary.tokens.index(b"\\")
+    witness = Witness("walk", 0, "case", 0, "engine", "false_rejection", "", "", before, token, (),
+                      text, effect=effect)  # fmt: skip
+    shrinker = Shrinker({}, {}, load_catalogue(), vocabulary, 1 << 30, "assertion", ForgetsT(also))
+    with closing(shrinker):
+        found = shrinker.sample(witness, "{}")
+    assert (found.effect, b"\\" in found.error.text) == (effect, escaped)
 
 
 def test_gives_up_on_an_engine_that_fails_again_and_again():
