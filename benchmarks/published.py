@@ -106,11 +106,13 @@ def make(about: Published, path: Path, out: Path, lanes: int | None) -> None:
 
 
 def repeat(runs: Runs, lanes: int | None) -> None:
-    """Replay of each run all that costs a value, and a sample of the other verdicts."""
+    """Replay of each run all that costs a value, and a sample of the other verdicts, once."""
     from benchmarks.replayed import replayed
 
     for run in runs.values():
-        _write_json(run.path / _REPLAYED, replayed(run.directory, lanes))
+        kept = run.path / _REPLAYED
+        known = json.loads(kept.read_text("utf-8")) if kept.exists() else None
+        _write_json(kept, replayed(run.directory, lanes, known))
 
 
 def gathered(out: Path, run: Run, manifest: Mapping[str, Any]) -> Gathered:

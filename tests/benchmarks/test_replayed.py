@@ -26,5 +26,7 @@ def test_what_costs_a_value_and_a_sample_are_replayed(tmp_path, monkeypatch):
         "differ": 1,
     }
     assert "allows 2 of 5 tokens" in found["differences"][0]["difference"]
+    assert replayed(run, known={**found, "differ": 7})["differ"] == 7, "not done again"
+    assert replayed(run, lanes=1, known={**found, "costly": 1})["differ"] == 1
     monkeypatch.setattr("benchmarks.replayed._SAMPLE", 0)
     assert replayed(run, lanes=3)["replayed"] == 2
