@@ -51,8 +51,9 @@ def words(real: str) -> str:
         f" finish. *Real* are {real}; *declared* is what the engine says that it does. How white"
         " space and characters are spelled is not counted; what `format` alone forbids is no leak,"
         " for the specification lets an engine ignore it. An engine is *judged* on schemas for"
-        " which it decides a value. Every count is a lower bound: each rests on a text that the run"
-        " stores and `maskcourt replay` repeats."
+        " which it decides a value. Every count of these is a lower bound: each rests on a text"
+        " that the run stores and `maskcourt replay` repeats. What compiles in time depends on the"
+        " machine, and near the limit on chance."
     )
 
 
