@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _RESULTS: Final = _ROOT / "results"
-_REPLAYED: Final = "replayed.json"
-"""In a run's directory: what replaying its verdicts gave."""
 PAGES: Final = ("engines", "equal", "generated", "newest", "study", "values", "versions")
 """The pages, each a module of `benchmarks.pages`; a lane of a run imports none of them."""
 
@@ -110,9 +108,7 @@ def repeat(runs: Runs, lanes: int | None) -> None:
     from benchmarks.replayed import replayed
 
     for run in runs.values():
-        kept = run.path / _REPLAYED
-        known = json.loads(kept.read_text("utf-8")) if kept.exists() else None
-        _write_json(kept, replayed(run.directory, lanes, known))
+        replayed(run.directory, lanes)
 
 
 def gathered(out: Path, run: Run, manifest: Mapping[str, Any]) -> Gathered:
@@ -153,8 +149,10 @@ def write(runs: Runs, about: Published, out: Path) -> None:
 
 def _manifest(run: Path) -> dict[str, Any]:
     """The manifest of a run, with what replaying gave."""
+    from benchmarks.replayed import REPLAYED
+
     manifest: dict[str, Any] = json.loads((run / MANIFEST).read_text("utf-8"))
-    if (repeated := run / _REPLAYED).exists():
+    if (repeated := run / REPLAYED).exists():
         manifest["replayed"] = json.loads(repeated.read_text("utf-8"))
     return manifest
 

@@ -1,6 +1,6 @@
 """Replay of a published run: all losses, leaks and traps, and a sample of the other verdicts.
 
-Each lane is a ``maskcourt replay`` of its own, which shows how far it is.
+Verdicts are repeated in parts, by a ``maskcourt replay`` each, which shows how far it is.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ from harness.runs.directory import ROW, RowNumbers, RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import COSTLY
 
+REPLAYED: Final = "replayed.json"
+"""In a run's directory: what replaying its verdicts gave."""
 _SAMPLE: Final = 1000
 """Verdicts that are replayed, whatever they cost."""
 _PART: Final = 2000
@@ -42,17 +44,17 @@ def chosen(run: RunDirectory) -> tuple[Choice, Choice]:
     return Choice(costly), sample(run, _SAMPLE, 0)
 
 
-def replayed(
-    run: RunDirectory, lanes: int | None = None, known: Mapping[str, Any] | None = None
-) -> Mapping[str, Any]:
+def replayed(run: RunDirectory, lanes: int | None = None) -> dict[str, Any]:
     """How many verdicts that cost a value were replayed, how many sampled ones, what differed.
 
-    What is `known` comes back where the run has not gone on since.
+    It is kept in the run's directory, and not done again unless the run has gone on since.
     """
     costly, others = chosen(run)
-    about = {"costly": len(costly), "sampled": len(others)}
-    if known is not None and about.items() <= known.items():
-        return known
+    about, kept = {"costly": len(costly), "sampled": len(others)}, run.path / REPLAYED
+    if kept.exists():
+        known: dict[str, Any] = json.loads(kept.read_text("utf-8"))
+        if about.items() <= known.items():
+            return known
     names = [
         verdict_name(evidence, row)
         for evidence in VERDICT_TABLES
@@ -61,6 +63,7 @@ def replayed(
     rows = _rows(run, names, min(lanes or len(os.sched_getaffinity(0)), len(names)))
     differing = [row for row in rows if not row["agrees"]]
     found = {"replayed": len(rows), "differ": len(differing), "differences": differing[:_TOLD]}
+    kept.write_text(json.dumps({**about, **found}, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return {**about, **found}
 
 

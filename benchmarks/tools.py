@@ -36,7 +36,7 @@ from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import commit, installed
 from harness.inputs.tools import NamedSchema
 from harness.render.table import Table, as_csv, as_markdown
-from harness.runs.directory import MANIFEST, RunDirectory, read_manifest
+from harness.runs.directory import MANIFEST, open_run
 from harness.verdict_kinds import RARE
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
@@ -133,16 +133,12 @@ def _answered(engines: Sequence[str], named: Sequence[NamedSchema], work: Path) 
     return read
 
 
-def repeated(runs: Path, lanes: int = 1) -> dict[str, int]:
+def repeated(runs: Path) -> dict[str, int]:
     """How many verdicts of the runs below were replayed, and how many differ; each run once."""
     total: Counter[str] = Counter()
     for path in sorted(one.parent for one in runs.glob(f"*/*/{MANIFEST}")):
-        kept = path / "replayed.json"
-        if not kept.exists():
-            tell(f"replaying {path}")
-            run = RunDirectory(path, read_manifest(path), trusted=True, read_only=True)
-            _write(kept, replayed(run, lanes))
-        counts = json.loads(kept.read_text("utf-8"))
+        tell(f"replaying {path}")
+        counts = replayed(open_run(path, trust=True))
         total.update({name: counts[name] for name in ("costly", "replayed", "differ")})
     return dict(total)
 

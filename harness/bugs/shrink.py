@@ -385,7 +385,7 @@ class Shrinker:
 def _starts(case: ErrorCase, effect: str) -> list[ErrorCase]:
     """What a case is shrunk from, best first: a lost value is shown as programs write it."""
     starts, is_lost = [*used_only(case), case], effect == LOST_VALUE and not case.token
-    text = next(iter(usual_spellings(case.text))) if is_lost else case.text
+    (text,) = usual_spellings(case.text, most=1) if is_lost else (case.text,)
     return [*dict.fromkeys([*(one.with_text(text) for one in starts), *starts])]
 
 

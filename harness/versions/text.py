@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from harness.analysis.statistics import LEVEL
@@ -68,7 +68,9 @@ def _comparison(one: Comparison, most: int) -> Iterator[str]:
     for status, heading in _HEADINGS.items():
         if changes := became[status]:
             yield f"\n### {heading}: {len(changes)}\n"
-            yield from first(map(_change, changes), most)
+            yield from map(_change, changes[:most])
+            if len(changes) > most:
+                yield f"\nand {len(changes) - most:,} more"
 
 
 def _schemas(one: Comparison) -> Iterator[str]:
@@ -125,13 +127,6 @@ def _bug(bug: Bug, about: str) -> Iterator[str]:
 
 def _text(bug: Bug) -> str:
     return marked(bug) if bug.error.kind in REJECTIONS else escaped(bug.error.text)
-
-
-def first(items: Iterable[str], most: int = _MOST) -> list[str]:
-    """The first of many items of a list, and how many more there are."""
-    every = list(items)
-    more = len(every) - most
-    return [*every[:most], *([f"\nand {more:,} more"] if more > 0 else [])]
 
 
 def baseline_verdict(diff: BaselineDiff) -> str:
