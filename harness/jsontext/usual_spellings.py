@@ -50,7 +50,6 @@ _LONGEST: Final = 400
 _DIGIT: Final = re.compile(rb"[0-9]")
 _SPECIAL: Final = re.compile(rb"[\\\x7f]")
 _IN_NUMBER: Final = b"-+.0123456789Ee"
-_PLAIN_REST: Final = re.compile(rb'(?:"[^"\\]*+"|[\[\]{}]|, |: |[^\s",:\[\]{}\\]++)*+')
 
 
 def as_given(_path: str, names: Sequence[str]) -> Sequence[str]:
@@ -87,31 +86,13 @@ def usual_spellings(
         numbers, ascii_, layout, order = (
             form[at if at < len(form) else 0] for form, at in zip(forms, way, strict=True)
         )
-        if order is as_given and not any(way[:3]) and _is_plain(text, written):
-            found.setdefault(text, way)
-        else:
-            written_as = _form(text, numbers, order), layout._replace(ascii=ascii_)
-            if written_as not in seen:
-                seen.add(written_as)
-                found.setdefault(_spelled(text, written, *written_as), way)
+        written_as = _form(text, numbers, order), layout._replace(ascii=ascii_)
+        if written_as not in seen:
+            seen.add(written_as)
+            found.setdefault(_spelled(text, written, *written_as), way)
         if len(found) == most:
             break
     return found
-
-
-def _is_plain(text: bytes, written: int) -> bool:
-    """Whether the rest of a text is, at a glance, as it would be spelled first."""
-    cursor, head = after(text[:written]), text[:written].rstrip(_BLANK)
-    assert cursor is not None, "a prefix of JSON goes on"
-    if cursor.mode.in_string:
-        at = text.find(b'"', written) + 1
-        if cursor.state.part or b"\\" in text[written:at]:
-            return False
-    elif cursor.mode.in_number or cursor.mode is Mode.LITERAL:
-        at = written
-    else:
-        at = len(head) - head.endswith((b",", b":"))
-    return _PLAIN_REST.fullmatch(text, at) is not None
 
 
 @lru_cache(1 << 10)

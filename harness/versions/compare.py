@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from harness.analysis.compile_reasons import plain_reason
 from harness.analysis.statistics import is_sample, paired
 from harness.analysis.stored import Classify, stored_run
 from harness.analysis.timing import timings
@@ -235,9 +236,8 @@ def _mended(before: tuple[str, str], after: tuple[str, str]) -> bool:
 
 
 def _failed(status: str, message: str) -> str:
-    """The outcome of a schema that is not compiled, with the first line of its message."""
-    first = next(iter(message.strip().splitlines()), "")
-    return f"{status}: {first}" if first else status
+    """The outcome of a schema that is not compiled, and why."""
+    return ": ".join(filter(None, (status, plain_reason(message))))
 
 
 class _SideRun:
