@@ -22,8 +22,12 @@ from benchmarks.pages.layout import (
 )
 from harness.bugs.listing import BugList
 from harness.classification.departures import load_catalogue
+from harness.engines.specs import read_spec
+from harness.printable import markdown
 from harness.render.table import Row, Table
 from harness.report.frames import Run
+from harness.verdict_kinds import COSTLY
+from harness.versions.bugs import FIXED, NEW, REMAINING
 from harness.versions.compare import Comparison, Side, compare, sides
 from harness.versions.text import comparison_markdown
 
@@ -31,6 +35,8 @@ _ENGINES: Final = ("xgrammar@0.1.32", "xgrammar", "llguidance@1.6.1", "llguidanc
 _LIMITS: Final = ("--walks", "0", "--compile-timeout", "5", "--case-budget", "120")
 _TITLES: Final = {"maskbench": "Schemas of JSONSchemaBench", "embedded": "The embedded cases"}
 _SEVERAL: Final = {"maskbench": "{} of JSONSchemaBench", "embedded": "{} among the embedded cases"}
+_WHERE: Final = {"maskbench": "on JSONSchemaBench", "embedded": "on the embedded cases"}
+_DOES: Final = {"leak": "leaks a value", "loss": "loses one", "trap": "traps"}
 _MOST: Final = 10
 """Bugs of a status that are listed: those that cost a value come first."""
 _COLUMNS: Final = (
@@ -62,6 +68,31 @@ def rows(key: str, comparisons: list[Comparison]) -> Iterator[Row]:
             yield about | {name: bug[name] for name in ("engine", "effect", "title", "text")}
 
 
+def in_short(one: Comparison, key: str) -> str:
+    """What a version fixed and broke, in a line; `key` names the run."""
+    became = [
+        sum(change.bug.effect in COSTLY for change in one.having(status))
+        for status in (FIXED, NEW, REMAINING)
+    ]
+    both = [
+        f"it {_DOES[rate['kind']]} in {rate['both'] + rate['only_new']:,} (before in"
+        f" {rate['both'] + rate['only_old']:,})"
+        for rate in one.schemas["rates"]
+    ]
+    judged = "".join(
+        f"; of {rate['schemas']:,} schemas that both versions compile {listed(both)}"
+        for rate in one.schemas["rates"][:1]
+    )
+    name = f"{read_spec(one.new.engine).name} {one.old.label} → {one.new.label}"
+    fixed, new, remaining = became
+    return (
+        f"- **{markdown(name)}**, {_WHERE[key]}: of the bugs that cost a value {fixed:,} are fixed,"
+        f" {new:,} are new and {remaining:,} still there{judged};"
+        f" {len(one.schemas['compiled_now']):,} schemas compile now that did not, and"
+        f" {len(one.schemas['not_now']):,} no longer do."
+    )
+
+
 def _page(runs: Runs) -> str:
     several = listed([_SEVERAL[key].format(schemas(run)) for key, run in runs.items()])
     lead = (
@@ -72,7 +103,8 @@ def _page(runs: Runs) -> str:
         " `make results ONLY=versions`; all are in [changes.csv](changes.csv), versions and options"
         " in [manifest.json](manifest.json)."
     )
-    parts = [lead]
+    short = [in_short(one, key) for key, run in runs.items() for one in _compared(run)]
+    parts = [lead, "\n".join(short)]
     for key, run in runs.items():
         text = comparison_markdown(_compared(run), _MOST).replace("\n#", "\n##")
         parts += [f"## {_TITLES[key]}", f"#{text}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from rich.console import Console
 
 from harness.analysis.tally import is_tested
+from harness.bugs.groups import PENDING
 from harness.bugs.listing import BugList, met_by_any, severities_of, topics
 from harness.printable import plural, printable
 from harness.render.table import Column, Table
@@ -97,11 +99,17 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
 
 
 def explained(bugs: BugList) -> str:
-    """How many of the verdicts the bugs explain."""
+    """How many of the verdicts the bugs explain, and why most of the others are none of them."""
     many = len(bugs.bugs)
     words = "bug explains" if many == 1 else "bugs explain"
     text = f"{many:,} {words} {bugs.percent_explained} of {bugs.verdicts:,} verdicts that are bugs"
-    return f"{text}; {bugs.pending:,} are not shrunk yet" if bugs.pending else text
+    if bugs.pending:
+        text += f"; {bugs.pending:,} are not shrunk yet"
+    others = Counter(bugs.unexplained)
+    del others[PENDING]
+    for reason, number in others.most_common(1):
+        text += f"; {number:,} cannot be shrunk: {reason}"
+    return text
 
 
 def _numbers(*names: str) -> list[Column]:

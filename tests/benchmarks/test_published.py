@@ -76,6 +76,27 @@ def test_each_bug_of_two_versions_has_a_row_with_what_became_of_it():
     assert (row["old"], row["new"], row["schema"]) == ("old", "new", '{"type":"null"}')
 
 
+def test_what_a_version_fixed_and_broke_is_told_in_a_line():
+    old, new = (SimpleNamespace(engine="lax", label=label) for label in ("1.0", "2.0"))
+    became = {
+        "fixed": [bug("lax", 1), bug("lax", 2, effect="spelling")],
+        "new": [],
+        "remaining": [bug("lax", 3)],
+    }
+    rate = {"kind": "leak", "schemas": 9, "both": 1, "only_old": 3, "only_new": 2}
+    one = SimpleNamespace(
+        old=old,
+        new=new,
+        having=lambda status: [SimpleNamespace(bug=one) for one in became[status]],
+        schemas={"rates": [rate], "compiled_now": {}, "not_now": {"a": "timed_out"}},
+    )
+    assert versions.in_short(one, "embedded") == (
+        "- **lax 1.0 → 2.0**, on the embedded cases: of the bugs that cost a value 1 are fixed, 0"
+        " are new and 1 still there; of 9 schemas that both versions compile it leaks a value in 3"
+        " (before in 4); 0 schemas compile now that did not, and 1 no longer do."
+    )
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_each_run_of_a_page_can_be_asked_for(name, tmp_path):
     for arguments in page_of(name).runs.values():
