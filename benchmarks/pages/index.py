@@ -22,6 +22,7 @@ from benchmarks.pages.layout import (
     SHIPPED,
     SPECIFICATION,
     listed,
+    markdown_table,
     page,
 )
 from benchmarks.site.published import Published
@@ -212,21 +213,47 @@ def _cannot(one: Answer, limit: str) -> str:
     return f"of {one.of:,} it {listed(parts)}{more}"
 
 
-def _choice(use: str, source: Source | None, rank: Rank) -> str:
-    """The engines for a use, the best first; in bold those that nothing tells from the best."""
-    if source is None:
-        return f"- **{use}**: no result that tells is published yet."
-    told: list[str] = []
+def _best(source: Source, rank: Rank) -> list[Answer]:
+    """The best engines for a use, and those that nothing tells from them."""
     ordered = sorted(source.answers, key=lambda one: _order(rank(one)))
-    best = rank(ordered[0])
-    for one in ordered:
-        declared = f" ({one.wrong_declared:,} as it declares)" * bool(one.wrong_declared)
-        words = [f"is wrong in {one.wrong:,}{declared}"] * bool(one.wrong)
-        words += [f"does not compile {one.refused + one.failed:,}"] * (one.unusable > one.wrong)
-        name = one.engine if is_worse(best, rank(one)) else f"**{one.engine}**"
-        told.append(f"{name} {listed(words) if words else 'is right in all'}")
-    limit = f", {source.limit} to compile each:" * bool(source.limit)
-    return f"- **{use}**: of {source.schemas}{limit} {'; '.join(told)} ({source.link})."
+    return [one for one in ordered if not is_worse(rank(ordered[0]), rank(one))]
+
+
+def _choice(use: str, sources: Sequence[Source | None], rank: Rank) -> str:
+    """The engines to choose for a use, by group."""
+    told = [
+        f"{words}{_named(source, rank)}"
+        for words, source in zip(_GROUPS.values(), sources, strict=True)
+        if source
+    ]
+    return f"- **{use}**: {'; '.join(told) or 'no result that tells is published yet'}."
+
+
+def _named(source: Source, rank: Rank) -> str:
+    best = _best(source, rank)
+    if len(best) <= _NAMED:
+        return " or ".join(map(_name, best))
+    others = [_name(one) for one in source.answers if one not in best]
+    return f"any but {listed(others)}" if others else "any"
+
+
+def _group_table(sources: Sequence[Source | None]) -> str:
+    """What each engine of a group does with the schemas of each use; in bold the best."""
+    rows: dict[str, dict[str, str]] = {}
+    for (use, _, rank), source in zip(_USES, sources, strict=True):
+        best = _best(source, rank) if source else []
+        for one in source.answers if source else ():
+            declared = f" ({one.wrong_declared:,})" * bool(one.wrong_declared)
+            told = f"{one.wrong:,}{declared} wrong, {one.refused + one.failed:,} not compiled"
+            row = rows.setdefault(one.engine, {"engine": _name(one)})
+            row[use] = f"**{told}**" if one in best else told
+    columns = ["engine", *(use for use, *_ in _USES if any(use in row for row in rows.values()))]
+    told_of = [dict.fromkeys(columns, "not asked") | row for row in rows.values()]
+    return markdown_table(columns, told_of).replace(r"\*\*", "**")
+
+
+def _name(one: Answer) -> str:
+    return one.engine.replace("[config=shipped]", "")
 
 
 def _order(rank: tuple[bool, int, int]) -> tuple[bool, float, int]:
@@ -256,13 +283,25 @@ def _reliable(one: Answer) -> tuple[bool, int, int]:
     return one.taken < one.of / 2, one.wrong, one.taken
 
 
+_NAMED: Final = 4
+"""Engines that are named as the best; of more the others are."""
+_USES: Final[Sequence[tuple[str, Callable[[Path, str], Source | None], Rank]]] = (
+    ("Tools", tools, _usable),
+    ("Extraction, by a schema of your own", counted, _reliable),
+    ("Large schemas", large, _reliable),
+)
+_GROUPS: Final = {
+    SPECIFICATION: "",
+    SHIPPED: "as the libraries ship them ",
+    SERVERS: "on a server ",
+}
 _RULE: Final = (
     "In bold are the best, and those that such counts cannot tell from it (Fisher's exact test,"
     " 5%). For tools it is wrong in or does not compile the fewest; for a schema of your own, which"
     " you can change where an engine refuses it, and for large ones it is wrong in the smallest"
     " share of what it compiles, and compiles half or more. JSONSchemaBench is ten families of"
     " schemas, from GitHub, Kubernetes and elsewhere. To servers values alone were put, to the"
-    " libraries walks over tokens as well: their lines cannot be compared. What an engine lets"
+    " libraries walks over tokens as well: their tables cannot be compared. What an engine lets"
     " through a validator finds afterwards; what it forbids nobody sees."
 )
 
@@ -277,17 +316,19 @@ def _answers(root: Path) -> Iterator[str]:
     yield "## Which engine cannot write valid ones?"
     yield _lines(sources, _cannot)
     yield "## What to choose?"
-    choices = (
-        ("Tools", of_tools, _usable),
-        ("Tools, on a server", tools(root, SERVERS), _usable),
-        ("Extraction, by a schema of your own", main, _reliable),
-        ("Extraction, as the libraries are shipped", counted(root, SHIPPED), _reliable),
-        ("Extraction, on a server", counted(root, SERVERS), _reliable),
-        ("Large schemas", large(root), _reliable),
-        ("Large schemas, as the libraries are shipped", large(root, SHIPPED), _reliable),
-        ("Large schemas, on a server", large(root, SERVERS), _reliable),
+    asked = {use: [source(root, group) for group in _GROUPS] for use, source, _ in _USES}
+    yield "\n".join(_choice(use, asked[use], rank) for use, _, rank in _USES)
+    there = {one.schemas: one.link for every in asked.values() for one in every if one}
+    yield (
+        "The tables say in how many schemas each is wrong, in brackets in how many of these as it"
+        f" declares, and how many it does not compile, of"
+        f" {listed([f'{name} ({link})' for name, link in there.items()])}."
+        + (f" Compilation may take {main.limit}." if main else "")
     )
-    yield "\n".join(_choice(*one) for one in choices)
+    for group, each in zip(_GROUPS, zip(*asked.values(), strict=True), strict=True):
+        if any(each):
+            yield f"### {group}"
+            yield _group_table(each)
     yield _RULE
 
 
