@@ -220,12 +220,12 @@ def _best(source: Source, rank: Rank) -> list[Answer]:
 
 
 def _choice(use: str, sources: Sequence[Source | None], rank: Rank) -> str:
-    """The engines to choose for a use, by group."""
-    told = [
-        f"{words}{_named(source, rank)}"
-        for words, source in zip(_GROUPS.values(), sources, strict=True)
-        if source
-    ]
+    """The engines to choose for a use, by group; groups with the same engines are one."""
+    groups: dict[str, list[str]] = {}
+    for words, source in zip(_GROUPS.values(), sources, strict=True):
+        if source:
+            groups.setdefault(_named(source, rank), []).append(words)
+    told = [f"{names}, {' and '.join(words)}" for names, words in groups.items()]
     return f"- **{use}**: {'; '.join(told) or 'no result that tells is published yet'}."
 
 
@@ -291,9 +291,9 @@ _USES: Final[Sequence[tuple[str, Callable[[Path, str], Source | None], Rank]]] =
     ("Large schemas", large, _reliable),
 )
 _GROUPS: Final = {
-    SPECIFICATION: "",
-    SHIPPED: "as the libraries ship them ",
-    SERVERS: "on a server ",
+    SPECIFICATION: "closest to the specification",
+    SHIPPED: "as the libraries ship them",
+    SERVERS: "on a server",
 }
 _RULE: Final = (
     "In bold are the best, and those that such counts cannot tell from it (Fisher's exact test,"
@@ -306,6 +306,17 @@ _RULE: Final = (
 )
 
 
+def _asked(root: Path) -> dict[str, list[Source | None]]:
+    """What is published for each use, by group."""
+    return {use: [source(root, group) for group in _GROUPS] for use, source, _ in _USES}
+
+
+def choices(root: Path) -> str:
+    """What to choose for each use, by the results in a directory: a line each."""
+    asked = _asked(root)
+    return "\n".join(_choice(use, asked[use], rank) for use, _, rank in _USES)
+
+
 def _answers(root: Path) -> Iterator[str]:
     main, of_tools = counted(root), tools(root)
     sources = [one for one in (main, of_tools) if one]
@@ -316,8 +327,8 @@ def _answers(root: Path) -> Iterator[str]:
     yield "## Which engine cannot write valid ones?"
     yield _lines(sources, _cannot)
     yield "## What to choose?"
-    asked = {use: [source(root, group) for group in _GROUPS] for use, source, _ in _USES}
-    yield "\n".join(_choice(use, asked[use], rank) for use, _, rank in _USES)
+    asked = _asked(root)
+    yield choices(root)
     there = {one.schemas: one.link for every in asked.values() for one in every if one}
     yield (
         "The tables say in how many schemas each is wrong, in brackets in how many of these as it"

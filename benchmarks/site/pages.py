@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.pages.index import choices
+from benchmarks.pages.layout import SERVERS
 from benchmarks.site.published import Published, PublishedBug
 from harness.engines.specs import read_spec
 from harness.printable import code, markdown, printable
@@ -108,10 +110,22 @@ _OF_NEWEST: Final = ("engine", "refuses", "too slow", "loses", "traps", "leaks",
 
 
 def _newest(rows: Sequence[Mapping[str, str]], names: Iterable[str], place: str = "") -> list[str]:
-    """What engines do with schemas of MaskBench, where that is published.
+    """What engines do with schemas of JSONSchemaBench, where that is published.
 
-    Those of `names` have a page.
+    Those of `names` have a page. To servers values alone were put: they have a table of their own.
     """
+    on_servers = [one for one in rows if one["group"] == SERVERS]
+    libraries = [one for one in rows if one["group"] != SERVERS]
+    values_alone = "a server's preset, asked by values alone,"
+    return [
+        *_newest_of(libraries, names, place, "an engine"),
+        *_newest_of(on_servers, names, place, values_alone),
+    ]
+
+
+def _newest_of(
+    rows: Sequence[Mapping[str, str]], names: Iterable[str], place: str, who: str
+) -> list[str]:
     if not rows:
         return []
     told = []
@@ -122,17 +136,15 @@ def _newest(rows: Sequence[Mapping[str, str]], names: Iterable[str], place: str 
         slow = sum(int(one[word]) for word in ("crashed", "timed_out", "out_of_memory"))
         counts = {word: one[word] for word in _OF_NEWEST[3:]}
         told.append({"engine": link, "refuses": one["refused"], "too slow": slow, **counts})
+    how = f"[how]({place}results/newest/README.md)"
     return [
-        (
-            f"Of {rows[0]['schemas']} schemas of MaskBench"
-            f" ([how]({place}results/newest/README.md)), an engine or a server's preset …"
-        ),
+        f"Of {rows[0]['schemas']} schemas of JSONSchemaBench ({how}) {who} …",
         _counted(_OF_NEWEST, told),
     ]
 
 
 def _start(published: Published, out: Path) -> str:
-    """The first page: which engine can be trusted, in one table."""
+    """The first page: which engine can be trusted, and what each does."""
     asked = [name for name in published.engines if published.was_asked_about_tools(name)]
     order = {name: sum(published.counts(name).values()) for name in asked}
     rows = []
@@ -148,6 +160,7 @@ def _start(published: Published, out: Path) -> str:
             " Schema. What each gets wrong is proven here by texts that it allows or refuses."
         ),
     ]
+    parts += [choices(published.root), "[How that was found, and where](results/README.md)."]
     parts += _newest(published.newest, published.engines)
     if rows:
         parts += [

@@ -39,8 +39,10 @@ CELLS = """keyword,place,engine,version,outcome,let_through,forbidden
 enum,root,xgrammar,0.2.8,too_lax,"{""a"": 2}",
 enum,item,xgrammar,0.2.8,enforced,,
 """
-NEWEST = """group,engine,version,schemas,refused,crashed,timed_out,out_of_memory,loses,traps,leaks,judged
-Closest to the specification,xgrammar,0.2.8,500,4,1,5,0,17,1,23,490
+NEWEST = """group,engine,version,schemas,refused,crashed,timed_out,out_of_memory,loses,traps,leaks,\
+judged,wrong,wrong_declared,by_format_alone,no_json,no_json_unusual
+Closest to the specification,xgrammar,0.2.8,500,4,1,5,0,17,1,23,490,41,3,0,0,0
+As servers have them,vllm,0.33.0,500,0,0,0,0,2,0,0,500,2,0,0,0,0
 """
 SPELLINGS = {
     "engines": {
@@ -75,6 +77,7 @@ def root(tmp_path_factory):
         "results/tools/manifest.json": json.dumps(manifest),
         "results/newest/README.md": "# The newest engines\n",
         "results/newest/counts.csv": NEWEST,
+        "results/newest/manifest.json": '{"identity": {"limits": {"compile": 5}}}',
         "results/spellings/README.md": "# Spellings of engines\n",
         "results/spellings/profile.json": json.dumps(SPELLINGS),
         "results/conformance/cells.csv": CELLS,
@@ -135,8 +138,11 @@ def cells(table):
 
 def test_the_answer_comes_first(site):
     text = (site / "index.html").read_text("utf-8")
-    newest, tools = re.findall(r"<table.*?</table>", text, re.DOTALL)
+    newest, servers, tools = re.findall(r"<table.*?</table>", text, re.DOTALL)
+    own = "schema of your own</strong>: xgrammar 0.2.8, closest to the specification; vllm 0.33.0, on a server."
+    assert 0 < text.index(own) < text.index(newest)
     assert cells(newest)[1] == ["xgrammar 0.2.8", "4", "6", "17", "1", "23", "490"]
+    assert cells(servers)[1] == ["vllm 0.33.0", "0", "0", "2", "0", "0", "500"]
     assert cells(tools)[1:3] == [
         ["llguidance 1.9.1", "1", "", "", ""],
         ["xgrammar 0.2.8", "", "1", "", "1"],
