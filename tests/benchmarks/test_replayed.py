@@ -10,16 +10,20 @@ from tests.replaying import Book, stored
 ENGINE = "tests.miniatures:AcceptsExtra"
 
 
-@pytest.mark.processes
-def test_what_costs_a_value_and_a_sample_are_replayed(tmp_path, monkeypatch):
-    """Of four verdicts two cost a value, and one, which does not, is wrong."""
+@pytest.fixture
+def run(tmp_path):
+    """A run with four verdicts: two cost a value, and one, which does not, is wrong."""
     book = Book("one", {"enum": ["ab"], "x-extra": ['"xy"']}, "ab")
     right, wrong = book.completion(b'y"'), book.completion(b'z"')
     for completion, effect in ((right, "invalid_value"), (wrong, ""), (right, "spelling")):
         book.verdict("false_acceptance", ENGINE, b'"', b"x", completion, ENGINE, effect=effect)
     instance = book.instance(b'"xy"')
     book.instance_verdict("false_acceptance", ENGINE, instance, 5, effect="invalid_value")
-    run = stored(tmp_path, [book], [ENGINE])
+    return stored(tmp_path, [book], [ENGINE])
+
+
+@pytest.mark.processes
+def test_what_costs_a_value_and_a_sample_are_replayed(run, monkeypatch):
     found = replayed(run, lanes=2)
     assert {name: found[name] for name in ("costly", "sampled", "replayed", "differ")} == {
         "costly": 2,
@@ -35,3 +39,17 @@ def test_what_costs_a_value_and_a_sample_are_replayed(tmp_path, monkeypatch):
     assert replayed(run, lanes=1)["differ"] == 1
     monkeypatch.setattr("benchmarks.replayed._SAMPLE", 0)
     assert replayed(run, lanes=3)["replayed"] == 2
+
+
+@pytest.mark.processes
+def test_what_was_interrupted_goes_on_with_the_parts_that_are_not_done(run, monkeypatch):
+    monkeypatch.setattr("benchmarks.replayed._PART", (1, 1))
+    begun = run.path / "replaying.jsonl"
+    part = {"verdicts": ["0"], "differences": [{"verdict": "0", "difference": "kept"}]}
+    lines = [json.dumps(one) for one in ({"costly": 2, "sampled": 4}, part, {"verdicts": ["1"]})]
+    begun.write_text("\n".join(lines))  # the last was cut off
+    found = replayed(run, lanes=1)
+    kept, again = (row["difference"] for row in found["differences"])
+    assert (kept, "allows 2 of 5 tokens" in again) == ("kept", True)
+    assert found["replayed"] == 4
+    assert not begun.exists()
