@@ -48,7 +48,7 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
         elif row["stage"] != "compile":
             outcome = f"{row['stage']}_{outcome}"
         warned = (one.strip() for one in row["output"].splitlines() if "warn" in one.lower())
-        for line in warned if compiled else [_first_line(row["message"])]:
+        for line in warned if compiled else [row["message"].strip().partition("\n")[0]]:
             reason, names = _shape(line) if outcome in ("refused", "warned") else (line, [])
             if compiled and not _is_listed(line):
                 reason = f"not listed: {reason}"
@@ -98,13 +98,9 @@ def _is_listed(line: str) -> bool:
     return any(is_printed(one, line) for one in load_warnings().values())
 
 
-def _first_line(message: str) -> str:
-    return next(iter(message.strip().splitlines()), "")
-
-
 def plain_reason(message: str) -> str:
     """What an engine says in the first line of a message, without the place in its source."""
-    return _PREFIX.sub("", _SOURCE.sub("", _first_line(message)))
+    return _PREFIX.sub("", _SOURCE.sub("", message.strip().partition("\n")[0]))
 
 
 def _shape(line: str) -> tuple[str, list[str]]:

@@ -38,7 +38,7 @@ _PATIENCE = 10
 _BATCH = 2048
 """Verdicts that are repeated at a time."""
 
-_TOKENS = 8192
+_TOKENS = 1024
 """Tokens that an engine follows in one request, about; a request has a limit of time."""
 
 _Trace = tuple[str, tuple[int, ...]]
@@ -168,7 +168,10 @@ class _Repetition:
                 answer = self._ask(engine, Probe(wire.Ragged.of_ints([each for _, each in some])))
                 self._probed |= zip(some, answer.each(), strict=True)
             except _Differs as failure:
-                self._probed |= dict.fromkeys(some, failure)
+                if len(some) == 1:
+                    self._probed[some[0]] = failure
+                for trace in some if len(some) > 1 else ():  # it fails at one of them
+                    self._probe({trace})
 
     def _compile(self, engines: set[str]) -> None:
         """Compile the schema in engines that have not done so for this case."""

@@ -283,6 +283,17 @@ class TestEngines:
             "CrashesOnMask crashed",
         ]
 
+    def test_a_text_at_which_one_fails_is_apart_from_others_that_are_asked_with_it(self, again):
+        def write(book):
+            for rest in (b'y"', b'yz"'):
+                about = (b'"', b"x", book.completion(rest), "CrashesBehindExtra")
+                book.verdict("false_acceptance", "CrashesBehindExtra", *about)
+
+        schema = {"enum": ["ab"], "x-extra": ['"xy"', '"xyz"'], "x-crash": 5}
+        about = {"fail": CrashesOnMask.fail}
+        engine = type("CrashesBehindExtra", (AcceptsExtra, CrashesOnMask), about)
+        assert again(write, schema, engine) == ["", "CrashesBehindExtra crashed"]
+
     def test_one_that_the_run_does_not_know(self, again):
         with pytest.raises(RunDirectoryError, match="'CrashesOnCompile' in column engine"):
             again(self.write, EXTRA, AcceptsExtra)
