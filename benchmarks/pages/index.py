@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from pathlib import Path
@@ -306,19 +306,19 @@ _RULE: Final = (
 )
 
 
-def _asked(root: Path) -> dict[str, list[Source | None]]:
-    """What is published for each use, by group."""
-    return {use: [source(root, group) for group in _GROUPS] for use, source, _ in _USES}
-
-
 def choices(root: Path) -> str:
     """What to choose for each use, by the results in a directory: a line each."""
-    asked = _asked(root)
-    return "\n".join(_choice(use, asked[use], rank) for use, _, rank in _USES)
+    return _choices([source(root, group) for group in _GROUPS] for _, source, _ in _USES)
+
+
+def _choices(asked: Iterable[Sequence[Source | None]]) -> str:
+    each = zip(_USES, asked, strict=True)
+    return "\n".join(_choice(use, sources, rank) for (use, _, rank), sources in each)
 
 
 def _answers(root: Path) -> Iterator[str]:
-    main, of_tools = counted(root), tools(root)
+    asked = [[source(root, group) for group in _GROUPS] for _, source, _ in _USES]
+    (of_tools, *_), (main, *_), _ = asked
     sources = [one for one in (main, of_tools) if one]
     if main is None:
         yield "The large runs are not published yet: these answers are of tools alone."
@@ -327,16 +327,15 @@ def _answers(root: Path) -> Iterator[str]:
     yield "## Which engine cannot write valid ones?"
     yield _lines(sources, _cannot)
     yield "## What to choose?"
-    asked = _asked(root)
-    yield choices(root)
-    there = {one.schemas: one.link for every in asked.values() for one in every if one}
+    yield _choices(asked)
+    there = {one.schemas: one.link for every in asked for one in every if one}
     yield (
         "The tables say in how many schemas each is wrong, in brackets in how many of these as it"
-        f" declares, and how many it does not compile, of"
+        " declares, and how many it does not compile, of"
         f" {listed([f'{name} ({link})' for name, link in there.items()])}."
         + (f" Compilation may take {main.limit}." if main else "")
     )
-    for group, each in zip(_GROUPS, zip(*asked.values(), strict=True), strict=True):
+    for group, each in zip(_GROUPS, zip(*asked, strict=True), strict=True):
         if any(each):
             yield f"### {group}"
             yield _group_table(each)

@@ -170,7 +170,8 @@ class _Repetition:
             except _Differs as failure:
                 if len(some) == 1:
                     self._probed[some[0]] = failure
-                for trace in some if len(some) > 1 else ():  # it fails at one of them
+                    continue
+                for trace in some:  # it fails at one of them
                     self._probe({trace})
 
     def _compile(self, engines: set[str]) -> None:
