@@ -108,7 +108,7 @@ def explained(bugs: BugList) -> str:
     others = Counter(bugs.unexplained)
     del others[PENDING]
     for reason, number in others.most_common(1):
-        text += f"; {number:,} cannot be shrunk: {reason}"
+        text += f"; {number:,} of none of them: {reason}"
     return text
 
 
