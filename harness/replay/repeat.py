@@ -38,7 +38,7 @@ _PATIENCE = 10
 _BATCH = 2048
 """Verdicts that are repeated at a time."""
 
-_TOKENS = 1024
+_TOKENS = 256
 """Tokens that an engine follows in one request, about; a request has a limit of time."""
 
 _Trace = tuple[str, tuple[int, ...]]
