@@ -2,20 +2,22 @@
 
 For each verdict the schema is compiled anew; a fresh matcher of each engine that it concerns is
 led through the consumed tokens, the disputed token and the completion, its mask looked at before
-every single token, the end of sequence included; and both validators judge the text.
+every single token, the end of sequence included; and both validators judge the text. Where masks
+that are known to be slow take too long, they are looked at where the engine stops, as in the run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.completion.rollout import LIMIT
 from harness.engines.requests import EngineMetadata, Probe
-from harness.engines.text_probe import Probed
+from harness.engines.text_probe import Probed, ProbedTexts
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
 from harness.printable import escaped
@@ -161,11 +163,12 @@ class _Repetition:
         self._compile({engine for engine, _ in traces})
         wanted = sorted(traces)
         sizes = itertools.accumulate(len(tokens) for _, tokens in wanted)
-        sized = zip(wanted, (size // _TOKENS for size in sizes), strict=True)
-        for (engine, _), group in itertools.groupby(sized, lambda pair: (pair[0][0], pair[1])):
+        most = {engine: 1 if self._slow(engine) else _TOKENS for engine, _ in wanted}
+        parts = ((one, size // most[one[0]]) for one, size in zip(wanted, sizes, strict=True))
+        for (engine, _), group in itertools.groupby(parts, lambda part: (part[0][0], part[1])):
             some = [trace for trace, _ in group]
             try:
-                answer = self._ask(engine, Probe(wire.Ragged.of_ints([each for _, each in some])))
+                answer = self._lead(engine, [tokens for _, tokens in some])
                 self._probed |= zip(some, answer.each(), strict=True)
             except _Differs as failure:
                 if len(some) == 1:
@@ -173,6 +176,18 @@ class _Repetition:
                     continue
                 for trace in some:  # it fails at one of them
                     self._probe({trace})
+
+    def _slow(self, engine: str) -> bool:
+        return self._tools.panel.specs[self._numbers[engine]].slow_masks
+
+    def _lead(self, engine: str, texts: Sequence[Sequence[int]]) -> ProbedTexts:
+        """Have an engine follow texts by its masks; if slow ones take too long, as in the run."""
+        lists, slow = wire.Ragged.of_ints(texts), self._slow(engine)
+        if slow:
+            with contextlib.suppress(_Differs):
+                usual = self._tools.panel.limits.resolve / _PATIENCE
+                return self._ask(engine, Probe(lists), usual)
+        return self._ask(engine, Probe(lists, follows=slow))
 
     def _compile(self, engines: set[str]) -> None:
         """Compile the schema in engines that have not done so for this case."""
@@ -183,12 +198,12 @@ class _Repetition:
             broken = f"does not compile the schema again: {outcomes[number].status}"
             self._broken[name] = "" if isinstance(outcomes[number], Compiled) else broken
 
-    def _ask(self, engine: str, request: Request[A]) -> A:
+    def _ask(self, engine: str, request: Request[A], limit: float | None = None) -> A:
         """An engine's answer; where it fails it is up again afterwards."""
         self._compile({engine})
         _require(not self._broken[engine], f"{engine} {self._broken[engine]}")
         panel, number = self._tools.panel, self._numbers[engine]
-        answer = panel.ask({number: request})[number]
+        answer = panel.ask({number: request}, limit)[number]
         if not isinstance(answer, Failure):
             return answer
         if (again := panel.recover_start(number)) is not None:

@@ -10,7 +10,7 @@ import pytest
 from harness.completion.rollout import LIMIT
 from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
-from harness.protocol import set_bits
+from harness.protocol import FollowingMatcher, set_bits
 from harness.replay.repeat import Replayed, replay, same_engines
 from harness.replay.witness_reader import every, named
 from harness.runs.directory import RunDirectory
@@ -283,16 +283,28 @@ class TestEngines:
             "CrashesOnMask crashed",
         ]
 
-    def test_a_text_at_which_one_fails_is_apart_from_others_that_are_asked_with_it(self, again):
+    def fails_behind_five_tokens(self, again, **changes):
+        """What comes of a text of four tokens and one of five, where the fifth mask is too much."""
+
         def write(book):
             for rest in (b'y"', b'yz"'):
-                about = (b'"', b"x", book.completion(rest), "CrashesBehindExtra")
-                book.verdict("false_acceptance", "CrashesBehindExtra", *about)
+                about = (b'"', b"x", book.completion(rest), "FailsBehindExtra")
+                book.verdict("false_acceptance", "FailsBehindExtra", *about)
 
         schema = {"enum": ["ab"], "x-extra": ['"xy"', '"xyz"'], "x-crash": 5}
-        about = {"fail": CrashesOnMask.fail}
-        engine = type("CrashesBehindExtra", (AcceptsExtra, CrashesOnMask), about)
-        assert again(write, schema, engine) == ["", "CrashesBehindExtra crashed"]
+        about = {"fail": CrashesOnMask.fail, **changes}
+        engine = type("FailsBehindExtra", (AcceptsExtra, CrashesOnMask), about)
+        return again(write, schema, engine)
+
+    def test_a_text_at_which_one_fails_is_apart_from_others_that_are_asked_with_it(self, again):
+        assert self.fails_behind_five_tokens(again) == ["", "FailsBehindExtra crashed"]
+
+    def test_slow_masks_that_take_too_long_are_looked_at_where_the_engine_stops(self, again):
+        follows = {"follow": FollowingMatcher.follow}
+        matcher = {"Matcher": type("Follows", (CrashesOnMask.Matcher,), follows)}
+        quick = self.fails_behind_five_tokens(again, **matcher)
+        assert quick == ["", "FailsBehindExtra crashed"]
+        assert self.fails_behind_five_tokens(again, **matcher, SLOW_MASKS=True) == ["", ""]
 
     def test_one_that_the_run_does_not_know(self, again):
         with pytest.raises(RunDirectoryError, match="'CrashesOnCompile' in column engine"):
