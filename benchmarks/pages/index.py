@@ -308,7 +308,12 @@ _RULE: Final = (
 
 def choices(root: Path) -> str:
     """What to choose for each use, by the results in a directory: a line each."""
-    return _choices([source(root, group) for group in _GROUPS] for _, source, _ in _USES)
+    return _choices(_asked(root))
+
+
+def _asked(root: Path) -> list[list[Source | None]]:
+    """What is published for each use: by group."""
+    return [[source(root, group) for group in _GROUPS] for _, source, _ in _USES]
 
 
 def _choices(asked: Iterable[Sequence[Source | None]]) -> str:
@@ -317,7 +322,7 @@ def _choices(asked: Iterable[Sequence[Source | None]]) -> str:
 
 
 def _answers(root: Path) -> Iterator[str]:
-    asked = [[source(root, group) for group in _GROUPS] for _, source, _ in _USES]
+    asked = _asked(root)
     (of_tools, *_), (main, *_), _ = asked
     sources = [one for one in (main, of_tools) if one]
     if main is None:

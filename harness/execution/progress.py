@@ -11,7 +11,7 @@ from typing import Any, Self
 from harness.engines.specs import with_version
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
-from harness.printable import printable
+from harness.printable import plural, printable
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
@@ -39,8 +39,7 @@ class RunProgress(LiveLine):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        plural = "" if self.total == 1 else "s"
-        self.plain(f"{self.total} case{plural}; starting the engines")
+        self.plain(f"{plural(self.total, 'case')}; starting the engines")
         return self
 
     def compares(self, identity: Mapping[str, Any], families: Mapping[str, int]) -> None:
@@ -53,7 +52,7 @@ class RunProgress(LiveLine):
             told = f"engine {with_version(name, engine['version'])}"
             self._wrapped(f"{told} ({options})" if options else told)
         counts = ", ".join(f"{count:,} {name}" for name, count in families.items())
-        self._wrapped(f"{self.total:,} case{'' if self.total == 1 else 's'}: {counts}")
+        self._wrapped(f"{plural(self.total, 'case')}: {counts}")
         vocabulary = identity["vocabulary"]
         self._wrapped(f"vocabulary {vocabulary['name']}, {vocabulary['size']:,} tokens")
 

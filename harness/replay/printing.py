@@ -77,10 +77,9 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
 
     ``schema`` is a JSON text; ``consumed``, ``token`` and ``completion`` each have ``ids``,
     ``text`` and ``hex``, the bytes; ``text`` is the whole text without the end of sequence,
-    ``spelling`` the one of the same value that the engine takes;
-    ``allowed_by`` and ``forbidden_by`` are engines, at the token; ``accepter`` allows the
-    completion; ``validators`` is None where the verdict rests on no
-    text, and else as `harness.validators.judge.Judge.opinions` gives it.
+    ``spelling`` the one of the same value that the engine takes; ``allowed_by`` and
+    ``forbidden_by`` are engines, at the token; ``accepter`` allows the completion; ``validators``
+    is None without a text, and else as `harness.validators.judge.Judge.opinions` gives it.
     """
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses

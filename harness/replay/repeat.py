@@ -8,7 +8,6 @@ that are known to be slow take too long, they are looked at where the engine sto
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from harness.validators.format_rules import format_rule
 from harness.validators.judge import VERDICTS, Ruling, Unjudgeable
 from harness.verdict_kinds import REJECTIONS, SPELLING
 from harness.workers import wire
-from harness.workers.outcomes import Compiled, Failure
+from harness.workers.outcomes import Compiled, Failure, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
 from harness.workers.wire import A, Request
 
@@ -108,6 +107,10 @@ class _Differs(Exception):
     """What is not as a verdict says."""
 
 
+class _TimedOut(_Differs):
+    """An engine took too long."""
+
+
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise _Differs(otherwise)
@@ -119,6 +122,7 @@ class _Repetition:
     def __init__(self, tools: CaseRun, case: CaseWitnesses) -> None:
         self._tools, self._case = tools, case
         self._numbers = {spec.name: number for number, spec in enumerate(tools.panel.specs)}
+        self._slow = {spec.name for spec in tools.panel.specs if spec.slow_masks}
         self._broken: dict[str, str] = {}
         """Why an engine cannot be asked, by engine; empty where it has compiled the schema."""
         self._probed: dict[_Trace, Probed | _Differs] = {}
@@ -163,7 +167,7 @@ class _Repetition:
         self._compile({engine for engine, _ in traces})
         wanted = sorted(traces)
         sizes = itertools.accumulate(len(tokens) for _, tokens in wanted)
-        most = {engine: 1 if self._slow(engine) else _TOKENS for engine, _ in wanted}
+        most = {engine: 1 if engine in self._slow else _TOKENS for engine, _ in wanted}
         parts = ((one, size // most[one[0]]) for one, size in zip(wanted, sizes, strict=True))
         for (engine, _), group in itertools.groupby(parts, lambda part: (part[0][0], part[1])):
             some = [trace for trace, _ in group]
@@ -173,21 +177,18 @@ class _Repetition:
             except _Differs as failure:
                 if len(some) == 1:
                     self._probed[some[0]] = failure
-                    continue
-                for trace in some:  # it fails at one of them
+                for trace in some if len(some) > 1 else ():  # it fails at one of them
                     self._probe({trace})
-
-    def _slow(self, engine: str) -> bool:
-        return self._tools.panel.specs[self._numbers[engine]].slow_masks
 
     def _lead(self, engine: str, texts: Sequence[Sequence[int]]) -> ProbedTexts:
         """Have an engine follow texts by its masks; if slow ones take too long, as in the run."""
-        lists, slow = wire.Ragged.of_ints(texts), self._slow(engine)
-        if slow:
-            with contextlib.suppress(_Differs):
-                usual = self._tools.panel.limits.resolve / _PATIENCE
-                return self._ask(engine, Probe(lists), usual)
-        return self._ask(engine, Probe(lists, follows=slow))
+        lists = wire.Ragged.of_ints(texts)
+        if engine not in self._slow:
+            return self._ask(engine, Probe(lists))
+        try:
+            return self._ask(engine, Probe(lists), self._tools.panel.limits.resolve / _PATIENCE)
+        except _TimedOut:
+            return self._ask(engine, Probe(lists, follows=True))
 
     def _compile(self, engines: set[str]) -> None:
         """Compile the schema in engines that have not done so for this case."""
@@ -208,7 +209,8 @@ class _Repetition:
             return answer
         if (again := panel.recover_start(number)) is not None:
             self._broken[engine] = f"does not come back: {again.status}"
-        raise _Differs(f"{engine} {answer.status.replace('_', ' ')}")
+        differs = _TimedOut if isinstance(answer, TimedOut) else _Differs
+        raise differs(f"{engine} {answer.status.replace('_', ' ')}")
 
     def _followed(self, trace: _Trace, most: int | None = None, of: str = "") -> Probed:
         """How an engine followed tokens, all of which it must allow, or exactly `most`."""

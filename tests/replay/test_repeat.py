@@ -23,6 +23,7 @@ from tests.miniatures import (
     CrashesOnMask,
     Enumerator,
     ForbidsOne,
+    HangsOnMask,
     LanguageMatcher,
     MaskLies,
     RefusesAll,
@@ -283,8 +284,8 @@ class TestEngines:
             "CrashesOnMask crashed",
         ]
 
-    def fails_behind_five_tokens(self, again, **changes):
-        """What comes of a text of four tokens and one of five, where the fifth mask is too much."""
+    def fails_behind_five_tokens(self, again, kind, **changes):
+        """What comes of a text of four tokens and one of five, where `kind` fails over a mask."""
 
         def write(book):
             for rest in (b'y"', b'yz"'):
@@ -292,19 +293,27 @@ class TestEngines:
                 book.verdict("false_acceptance", "FailsBehindExtra", *about)
 
         schema = {"enum": ["ab"], "x-extra": ['"xy"', '"xyz"'], "x-crash": 5}
-        about = {"fail": CrashesOnMask.fail, **changes}
-        engine = type("FailsBehindExtra", (AcceptsExtra, CrashesOnMask), about)
+        engine = type("FailsBehindExtra", (AcceptsExtra, kind), {"fail": kind.fail, **changes})
         return again(write, schema, engine)
 
     def test_a_text_at_which_one_fails_is_apart_from_others_that_are_asked_with_it(self, again):
-        assert self.fails_behind_five_tokens(again) == ["", "FailsBehindExtra crashed"]
+        told = self.fails_behind_five_tokens(again, CrashesOnMask)
+        assert told == ["", "FailsBehindExtra crashed"]
 
-    def test_slow_masks_that_take_too_long_are_looked_at_where_the_engine_stops(self, again):
-        follows = {"follow": FollowingMatcher.follow}
-        matcher = {"Matcher": type("Follows", (CrashesOnMask.Matcher,), follows)}
-        quick = self.fails_behind_five_tokens(again, **matcher)
-        assert quick == ["", "FailsBehindExtra crashed"]
-        assert self.fails_behind_five_tokens(again, **matcher, SLOW_MASKS=True) == ["", ""]
+    @pytest.mark.parametrize(
+        ("kind", "slow", "difference"),
+        [
+            (HangsOnMask, True, ""),
+            (HangsOnMask, False, "FailsBehindExtra timed out"),
+            (CrashesOnMask, True, "FailsBehindExtra crashed"),
+        ],
+    )
+    def test_slow_masks_that_take_too_long_are_looked_at_where_the_engine_stops(
+        self, again, kind, slow, difference
+    ):
+        matcher = type("Follows", (kind.Matcher,), {"follow": FollowingMatcher.follow})
+        changes = {"Matcher": matcher, "SLOW_MASKS": slow}
+        assert self.fails_behind_five_tokens(again, kind, **changes) == ["", difference]
 
     def test_one_that_the_run_does_not_know(self, again):
         with pytest.raises(RunDirectoryError, match="'CrashesOnCompile' in column engine"):
