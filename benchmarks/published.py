@@ -191,13 +191,13 @@ def main(
     path = path or _ROOT / "runs" / name
     about = page_of(name)
     try:
-        if not (only or replay):
-            with interrupts.heeded():
+        with interrupts.heeded():
+            if not (only or replay):
                 make(about, path, out or _RESULTS / name, lanes)
-        if not (runs := found(about, path)):
-            raise click.UsageError(f"there is no run of {name} at {path}; leave out --page")
-        if not only:
-            repeat(runs, lanes)
+            if not (runs := found(about, path)):
+                raise click.UsageError(f"there is no run of {name} at {path}; leave out --page")
+            if not only:
+                repeat(runs, lanes)
         write(runs, about, out or _RESULTS / name)
         if out is None:
             _write_index(_RESULTS)

@@ -96,13 +96,16 @@ def _told(begun: Path, about: dict[str, int]) -> list[dict[str, Any]]:
 
 def _parts(run: RunDirectory, names: Sequence[str], lanes: int) -> Iterator[dict[str, Any]]:
     """What became of verdicts, in parts of neighbours: a schema is compiled but once in each."""
+    running: list[subprocess.Popen[bytes]] = []
 
     def repeated(part: Sequence[str]) -> dict[str, Any]:
         command = [sys.executable, "-m", "harness.cli", "replay", str(run.path), *part]
-        done = subprocess.run([*command, "--trust", "--json"], stdout=subprocess.PIPE, check=False)
-        if done.returncode not in (0, 1):  # 1: something differs; negative: it was killed
-            raise MaskcourtError(f"the replay of {run.path} ended with {done.returncode}")
-        rows: list[dict[str, Any]] = json.loads(done.stdout)["verdicts"]
+        with subprocess.Popen([*command, "--trust", "--json"], stdout=subprocess.PIPE) as process:
+            running.append(process)
+            text, _ = process.communicate()
+        if process.returncode not in (0, 1):  # 1: something differs; negative: it was killed
+            raise MaskcourtError(f"the replay of {run.path} ended with {process.returncode}")
+        rows: list[dict[str, Any]] = json.loads(text)["verdicts"]
         return {"verdicts": part, "differences": [row for row in rows if not row["agrees"]]}
 
     least, most = _PART
@@ -114,4 +117,6 @@ def _parts(run: RunDirectory, names: Sequence[str], lanes: int) -> Iterator[dict
             for part in as_completed(asked):
                 yield part.result()
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in running:
+                process.terminate()  # nothing where it has ended: it is interrupted in its midst

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache, partial
 from itertools import chain
@@ -21,7 +21,7 @@ from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.classification.departures import Catalogue, classify
 from harness.directories import read_toml
 from harness.engines.specs import read_spec
-from harness.printable import escaped
+from harness.printable import escaped, plural
 from harness.regex_constraint.work import RegexRun
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
@@ -214,6 +214,17 @@ class BugList:
     def pending(self) -> int:
         """How many verdicts the search has not come to yet."""
         return self.unexplained.get(PENDING, 0)
+
+    def told(self, class_: str = BUG, most: int | None = None) -> Iterator[str]:
+        """How many verdicts of a class the bugs explain, and the first reasons why not the rest."""
+        if not self.verdicts:
+            yield f"no verdicts of the class {class_}"
+            return
+        words = "bug explains" if len(self.bugs) == 1 else "bugs explain"
+        of = f"{plural(self.verdicts, 'verdict')} of the class {class_}"
+        yield f"{len(self.bugs):,} {words} {self.percent_explained} of {of}"
+        for reason, number in Counter(self.unexplained).most_common(most):
+            yield f"{reason}: {number:,}"
 
 
 def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:

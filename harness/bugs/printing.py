@@ -66,7 +66,4 @@ def print_bugs(chosen: Iterable[Bug], bugs: BugList, class_: str = BUG) -> None:
     """Some bugs of a run; how much of it all of them explain, and why not the rest."""
     for bug in chosen:
         print_bug(bug)
-    what = f"{bugs.verdicts:,} verdicts of the class {class_}"
-    lines = [f"{bugs.percent_explained} of {what} explained by {len(bugs.bugs)} bugs"]
-    lines += [f"  {count:,} not: {reason}" for reason, count in bugs.unexplained.items()]
-    say("\n".join(printable(line, "") for line in lines))
+    say("\n  ".join(printable(line, "") for line in bugs.told(class_)))

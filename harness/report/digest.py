@@ -22,7 +22,7 @@ from harness.engines.specs import with_version
 from harness.printable import plural
 from harness.render.terminal import for_terminal, print_lines, wrapped
 from harness.report.tables import headline, listed
-from harness.report.terminal import LEGEND, bug_lines, explained, instances_told, state
+from harness.report.terminal import LEGEND, bug_lines, instances_told, state
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
@@ -173,7 +173,7 @@ def _closing(
         yield f"{cases} budget (--case-budget); what was proven before counts"
     yield from state(tally)
     if bugs is not None and bugs.verdicts:
-        yield explained(bugs)
+        yield "; ".join(bugs.told(most=2))
     yield f"run: {stored.run.path}"
     if tally["finished"] and (bugs is None or bugs.verdicts):
         yield f"  maskcourt bugs {path}    {_MORE_BUGS[bugs is not None and not bugs.pending]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -10,7 +9,6 @@ from typing import Final
 from rich.console import Console
 
 from harness.analysis.tally import is_tested
-from harness.bugs.groups import PENDING
 from harness.bugs.listing import BugList, met_by_any, severities_of, topics
 from harness.printable import plural, printable
 from harness.render.table import Column, Table
@@ -78,7 +76,7 @@ def _bugs(bugs: BugList, path: str) -> Iterator[str]:
     for name in dict.fromkeys(one.engine for one in bugs.bugs):
         yield name
         yield from bug_lines(bugs, name, _TOP)
-    yield f"{explained(bugs)}; all of them: maskcourt bugs {path}"
+    yield f"{'; '.join(bugs.told(most=2))}; all of them: maskcourt bugs {path}"
 
 
 def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
@@ -96,20 +94,6 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
     if more := sum(map(len, mine[most:])):
         lines.append(f"  and {more:,} more")
     return lines or ["  none yet"] * bool(bugs.pending)
-
-
-def explained(bugs: BugList) -> str:
-    """How many of the verdicts the bugs explain, and why most of the others are none of them."""
-    many = len(bugs.bugs)
-    words = "bug explains" if many == 1 else "bugs explain"
-    text = f"{many:,} {words} {bugs.percent_explained} of {bugs.verdicts:,} verdicts that are bugs"
-    if bugs.pending:
-        text += f"; {bugs.pending:,} are not shrunk yet"
-    others = Counter(bugs.unexplained)
-    del others[PENDING]
-    for reason, number in others.most_common(1):
-        text += f"; {number:,} of none of them: {reason}"
-    return text
 
 
 def _numbers(*names: str) -> list[Column]:

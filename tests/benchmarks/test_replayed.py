@@ -1,6 +1,8 @@
 """A published run is replayed: what costs a value in full, of the rest a sample."""
 
 import json
+import os
+import time
 
 import pytest
 
@@ -53,3 +55,24 @@ def test_what_was_interrupted_goes_on_with_the_parts_that_are_not_done(run, monk
     assert (kept, "allows 2 of 5 tokens" in again) == ("kept", True)
     assert found["replayed"] == 4
     assert not begun.exists()
+
+
+@pytest.mark.processes
+def test_an_interruption_leaves_no_part_running(run, tmp_path, monkeypatch):
+    program, process = tmp_path / "python", tmp_path / "process"
+    program.write_text(
+        f"#!/bin/sh\necho $$ > {process}.new\nmv {process}.new {process}\nexec sleep 600"
+    )
+    program.chmod(0o755)
+
+    def interrupted(_):
+        while not process.exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("benchmarks.replayed.sys.executable", str(program))
+    monkeypatch.setattr("benchmarks.replayed.as_completed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replayed(run, lanes=1)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(process.read_text()), 0)

@@ -27,6 +27,7 @@ from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict
 from harness.classification.departures import load_catalogue
 from harness.directories import read_toml
 from harness.errors import RunDirectoryError
+from harness.verdict_kinds import DEPARTURE
 
 SCHEMA = '{"type":"integer","minimum":1}'
 
@@ -172,6 +173,11 @@ def test_a_group_whose_samples_differ_is_split_by_case():
 )
 def test_what_is_explained_is_never_rounded_up(left, words):
     assert BugList((), 2000, left, 0).percent_explained == words
+
+
+def test_of_no_verdicts_no_share_is_told():
+    """A hundred percent of nothing would read as if something had been looked for and found."""
+    assert list(BugList((), 0, {}, 0).told(DEPARTURE)) == ["no verdicts of the class departure"]
 
 
 def test_what_falls_apart_to_the_end_is_not_explained_but_for_the_samples():
