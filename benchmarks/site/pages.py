@@ -149,9 +149,8 @@ def _start(published: Published, out: Path) -> str:
     order = {name: sum(published.counts(name).values()) for name in asked}
     rows = []
     for name in sorted(asked, key=lambda one: (order[one], one)):
-        counts = {word: count or "" for word, count in published.counts(name).items()}
         link = f"[{name} {published.version(name)}](engines/{name}.md)".replace(" ]", "]")
-        rows.append({"engine": link, **counts})
+        rows.append({"engine": link, **published.counts(name)})
     columns = ("engine", "refuses", "loses", "traps", "leaks")
     parts = [
         "# Which engine can be trusted with a schema?",
@@ -171,8 +170,9 @@ def _start(published: Published, out: Path) -> str:
             _counted(columns, rows),
             "\n".join(f"- **{word}**: {meant}" for word, meant in _MEANT.items()),
             (
-                "Every count is a lower bound. Unusual values are not counted here; the engines'"
-                " pages have them, with their [bugs](bugs/index.md)."
+                "Counts of losses, leaks and traps are lower bounds; what is too slow depends on"
+                " the machine. Unusual values are not counted here; the engines' pages have them,"
+                " with their [bugs](bugs/index.md)."
             ),
         ]
     others = [f"[{name}](engines/{name}.md)" for name in published.engines if name not in asked]

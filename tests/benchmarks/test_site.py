@@ -144,8 +144,8 @@ def test_the_answer_comes_first(site):
     assert cells(newest)[1] == ["xgrammar 0.2.8", "4", "6", "17", "1", "23", "490"]
     assert cells(servers)[1] == ["vllm 0.33.0", "0", "0", "2", "0", "0", "500"]
     assert cells(tools)[1:3] == [
-        ["llguidance 1.9.1", "1", "", "", ""],
-        ["xgrammar 0.2.8", "", "1", "", "1"],
+        ["llguidance 1.9.1", "1", "0", "0", "0"],
+        ["xgrammar 0.2.8", "0", "1", "0", "1"],
     ]
 
 
