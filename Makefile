@@ -116,6 +116,10 @@ ifeq ($(ONLY),tools)
 results: $(VENV)/.mcp
 	$(BIN)/python -m benchmarks.tools
 	$(BIN)/python -m benchmarks.published index
+else ifeq ($(ONLY),later)
+results: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.later
+	$(BIN)/python -m benchmarks.published index
 else ifeq ($(ONLY),recall)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.recall --write results/recall
@@ -133,7 +137,7 @@ else ifeq ($(ONLY),reports)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.reports
 else
-results: $(VENV)/.report  ## make published results again: ONLY=newest, values, study, engines, equal, generated, versions, tools, gates, recall, reports, spellings, conformance, protocol, impact, index
+results: $(VENV)/.report  ## make published results again: ONLY=newest, later, values, study, engines, equal, generated, versions, tools, gates, recall, reports, spellings, conformance, protocol, impact, index
 	$(BIN)/python -m benchmarks.published $(ONLY) $(RESULTS)
 endif
 

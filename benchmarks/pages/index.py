@@ -14,6 +14,7 @@ from math import comb
 from pathlib import Path
 from typing import Final
 
+from benchmarks.later import became
 from benchmarks.pages.layout import (
     GROUPS,
     MEANING,
@@ -30,6 +31,7 @@ from harness.engines.specs import with_version
 
 _ABOUT: Final[Mapping[str, str]] = {
     "newest": "The newest engines, as shipped, and servers' presets, with their bugs",
+    "later": "Which of these bugs later versions have still",
     "values": "All of MaskBench, by values: refusals, times of compilation, losses and leaks",
     "tools": "The tools of eleven public servers, by all engines and presets",
     "engines": "Nine engines on the same schemas, in pairs",
@@ -321,10 +323,24 @@ def _choices(asked: Iterable[Sequence[Source | None]]) -> str:
     return "\n".join(_choice(use, sources, rank) for (use, _, rank), sources in each)
 
 
+def later_versions(root: Path) -> str:
+    """What became of the bugs in versions later than those that were asked."""
+    file = root / "later" / "changes.csv"
+    rows = list(csv.DictReader(file.read_text("utf-8").splitlines())) if file.exists() else []
+    by_version: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for row in rows:
+        by_version.setdefault((row["engine"], row["new"]), []).append(row)
+    return " ".join(
+        f"{engine} has a later version, {new}: {became(mine)} ([later](later/README.md))."
+        for (engine, new), mine in by_version.items()
+    )
+
+
 def _answers(root: Path) -> Iterator[str]:
     asked = _asked(root)
     (of_tools, *_), (main, *_), _ = asked
     sources = [one for one in (main, of_tools) if one]
+    yield later_versions(root)
     if main is None:
         yield "The large runs are not published yet: these answers are of tools alone."
     yield "## Which engine lets invalid values through?"

@@ -41,6 +41,8 @@ class PublishedBug:
     at: int = -1
     effect: str = ""
     others: tuple[str, ...] = ()
+    schemas: int = 0
+    judged: int = 0
 
     @property
     def key(self) -> str:
@@ -59,16 +61,21 @@ class PublishedBug:
         return known.thread if known else ""
 
     @cached_property
-    def script(self) -> str:
-        """A script that shows it with the engine alone; empty where none can be made of the case.
+    def bug(self) -> Bug | None:
+        """The bug as a run has it, but for how often it was met; None where no case has its id.
 
         The case is taken back from what is printed, and is the right one if it has the bug's id.
         """
         with suppress(ValueError, KeyError):
             for case, at in self._cases():
                 if bug_id(case, at) == self.id:
-                    return self._script(case, at)
-        return ""
+                    return self._bug(case, at)
+        return None
+
+    @cached_property
+    def script(self) -> str:
+        """A script that shows it with the engine alone; empty where there is none."""
+        return "" if self.bug is None or no_script(self.bug) else script(self.bug)
 
     def _cases(self) -> Iterator[tuple[ErrorCase, int]]:
         before, mark, rest = self.text.partition("»")
@@ -81,11 +88,11 @@ class PublishedBug:
                 for place in dict.fromkeys([at, -1, *range(len(text) + 1)]):
                     yield replace(case, token=token, token_at=at if token else 0), place
 
-    def _script(self, case: ErrorCase, at: int) -> str:
+    def _bug(self, case: ErrorCase, at: int) -> Bug:
         options = parse_spec(self.key).options
         known: dict[str, Any] = {"verdict": "", "case": "", "attributed": "", "data": ""}
         known |= {"met": {}, "judged": 0, "share": None, "verdicts": 0}
-        bug = Bug(
+        return Bug(
             **known,
             error=case,
             at=at,
@@ -101,7 +108,6 @@ class PublishedBug:
             shared=False,
             keyword=next(iter(re.findall(r"under `(\w+)`|^`(\w+)`", self.title)), ("", ""))[0],
         )
-        return "" if no_script(bug) else script(bug)
 
 
 def _raw(printed: str, controls: str) -> bytes:
@@ -189,29 +195,36 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 
 
+def published_bugs(file: Path, changes: Mapping[str, str] | None = None) -> Iterator[PublishedBug]:
+    """The bugs that a result lists as `maskcourt bugs --json` does, with what became of them."""
+    for one in _json(file) or ():
+        if "title" in one and one.get("class") == "bug":
+            yield PublishedBug(
+                one["id"],
+                one["engine"],
+                one["version"],
+                markdown(one["title"]),
+                compact(one["schema"]),
+                one["text"],
+                f"{file.parent.name}/README.md",
+                kind=one["kind"],
+                state=(changes or {}).get(one["id"], ""),
+                at=one["at"],
+                effect=one.get("effect", ""),
+                others=tuple(one.get("others") or ()),
+                schemas=one.get("cases", 0),
+                judged=one.get("judged", 0),
+            )
+
+
 def _listed(root: Path) -> Iterator[PublishedBug]:
-    """The bugs that results list as `maskcourt bugs --json` does, those of `newest` first."""
+    """The bugs of all results, those of `newest` first."""
     changes = {
         row["bug"]: f"{row['status']} in {row['new']}"
-        for row in _rows(root / "versions" / "changes.csv")
+        for name in ("versions", "later")
+        for row in _rows(root / name / "changes.csv")
         if row["status"] in ("fixed", "new")
     }
-    for path in sorted(
-        root.glob("*/bugs.json"), key=lambda path: (path.parent.name != "newest", path)
-    ):
-        for one in _json(path):
-            if "title" in one and one.get("class") == "bug":
-                yield PublishedBug(
-                    one["id"],
-                    one["engine"],
-                    one["version"],
-                    markdown(one["title"]),
-                    compact(one["schema"]),
-                    one["text"],
-                    f"{path.parent.name}/README.md",
-                    kind=one["kind"],
-                    state=changes.get(one["id"], ""),
-                    at=one["at"],
-                    effect=one.get("effect", ""),
-                    others=tuple(one.get("others") or ()),
-                )
+    files = root.glob("*/bugs.json")
+    for path in sorted(files, key=lambda path: (path.parent.name != "newest", path)):
+        yield from published_bugs(path, changes)
