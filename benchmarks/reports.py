@@ -2,7 +2,7 @@
 
 ``results/reports/reports.toml`` says of each what is expected and what happens, with cases. A
 script that needs the engine alone is made of the cases, and run against the installed engine and
-older ones; the page has the script and what it printed. Where a script does not show what the
+other versions; the page has the script and what it printed. Where a script does not show what the
 report says, nothing is written.
 """
 
@@ -114,7 +114,7 @@ class Report:
     looked_for: str = ""
     bugs: Sequence[str] = ()
     refused: str = ""
-    older: Sequence[str] = field(default=(), compare=False)
+    others: Sequence[str] = field(default=(), compare=False)
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ def read_reports(path: Path) -> tuple[dict[str, Any], list[Report]]:
             Example(schema, text, valid, mark == "wrong")
             for schema, text, valid, mark in table.pop("cases")
         ]
-        report = Report(**table, cases=cases, older=about["older"][table["engine"]])
+        report = Report(**table, cases=cases, others=about["others"][table["engine"]])
         for case in report.cases:
             verdict = Validators(case.schema).judge(case.text.encode()).verdict
             if verdict != ("valid" if case.valid else "invalid"):
@@ -220,10 +220,10 @@ def shown(report: Report, text: str, run: Run) -> Printed:
     return printed
 
 
-def in_older(report: Report, text: str, run: Run) -> str:
-    """Which of the older versions have the bug and which do not; no word of any other answer."""
+def in_others(report: Report, text: str, run: Run) -> str:
+    """Which of the other versions have the bug and which do not; no word of any other answer."""
     same, free = [], []
-    for version in report.older:
+    for version in report.others:
         marks = run(text, f"{report.engine}@{version}").marks
         if marks == report.marks:
             same.append(version)
@@ -280,11 +280,11 @@ def page(
     version = importlib.metadata.version(report.distribution)
     text = script(report, version)
     printed = shown(report, text, run)
-    older = in_older(report, text, run)
+    others = in_others(report, text, run)
     seen = f"`{report.distribution} {version}`, asked by {CALLS[report.engine]}"
     parts = [
         f"# {report.title}",
-        f"{seen}{f'; {older}' if older else ''}.",
+        f"{seen}{f'; {others}' if others else ''}.",
         f"**What happens.** {flowing(report.happens)}",
         f"**What is expected.** {flowing(report.expected)}",
         "This script needs the engine alone:",

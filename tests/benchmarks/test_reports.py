@@ -20,7 +20,7 @@ from benchmarks.reports import (
 from harness.errors import UsageError
 
 PUBLISHED = ROOT / "results" / "reports"
-ABOUT = 'looked_up = "today"\ncopies_reach = "yesterday"\n[older]\nllguidance = ["0.7.30"]\n'
+ABOUT = 'looked_up = "today"\ncopies_reach = "yesterday"\n[others]\nllguidance = ["0.7.30"]\n'
 REPORT = """
 [[report]]
 engine = "llguidance"
