@@ -12,6 +12,7 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import add
 from pathlib import Path
 from typing import Any, Final
 
@@ -315,6 +316,8 @@ def _list(bugs: Iterable[PublishedBug], place: str = "../bugs/") -> str:
     rows = []
     for first, *others in topics.values():
         link, *more = (f"[{one.id}]({place}{one.id}.md)" for one in (first, *others))
+        states = (f" ({one.state})" if one.state else "" for one in others)
+        more = list(map(add, more, states))
         cells = (link, first.title, first.effect.replace("_", " "), first.state or "still there")
         rows.append(f"| {' | '.join((*cells, ', '.join(more)))} |")
     head = "| bug | what | costs | | under the same keywords |", "| --- | --- | --- | --- | --- |"

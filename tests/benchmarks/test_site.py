@@ -25,10 +25,12 @@ COMPARED = [
      "schema": {"type": "number", "minimum": 0}, "text": "0E0", "at": 1, "effect": "spelling"},
     {**BUG, "id": "00000000", "version": "1.6.1", "title": "what nobody can make again is refused",
      "schema": {"type": "null"}, "text": "null", "at": 3},
+    {**BUG, "id": "11111111", "title": "another date that is none", "at": 11},
 ]  # fmt: skip
 CHANGES = """bug,old,new,status
 b9946ef9,1.6.1,1.9.1,remaining
 00000000,1.6.1,1.9.1,fixed
+11111111,1.6.1,1.9.1,fixed
 """
 FINDINGS = """engine,version,tool,backend,finding,keyword,text,why
 llguidance,1.9.1,a/b,,refuses,,,Unknown format: json
@@ -179,6 +181,13 @@ def test_a_bug_whose_case_cannot_be_made_again_has_no_script(site):
     text = (site / "bugs" / "00000000.html").read_text("utf-8")
     assert "not enough to make one" in text
     assert "fixed in 1.9.1" in text
+
+
+def test_what_is_fixed_of_a_topic_is_said_beside_what_is_there_still(site):
+    text = (site / "bugs" / "index.html").read_text("utf-8")
+    (row,) = (row for row in text.split("<tr") if "32900f4b.html" in row)
+    assert "still there" in row
+    assert "11111111</span></a> (fixed in 1.9.1)" in row
 
 
 def test_a_badge_is_what_an_endpoint_answers(site):
