@@ -116,10 +116,6 @@ ifeq ($(ONLY),tools)
 results: $(VENV)/.mcp
 	$(BIN)/python -m benchmarks.tools
 	$(BIN)/python -m benchmarks.published index
-else ifeq ($(ONLY),later)
-results: $(VENV)/.bench
-	$(BIN)/python -m benchmarks.later
-	$(BIN)/python -m benchmarks.published index
 else ifeq ($(ONLY),recall)
 results: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.recall --write results/recall

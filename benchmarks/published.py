@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _RESULTS: Final = _ROOT / "results"
-PAGES: Final = ("engines", "equal", "generated", "newest", "study", "values", "versions")
+PAGES: Final = (
+    *("engines", "equal", "generated", "later", "newest", "study", "values", "versions"),
+)
 """The pages, each a module of `benchmarks.pages`; a lane of a run imports none of them."""
 
 

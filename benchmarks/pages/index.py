@@ -14,7 +14,7 @@ from math import comb
 from pathlib import Path
 from typing import Final
 
-from benchmarks.later import became
+from benchmarks.pages.later import in_a_sentence
 from benchmarks.pages.layout import (
     GROUPS,
     MEANING,
@@ -325,15 +325,8 @@ def _choices(asked: Iterable[Sequence[Source | None]]) -> str:
 
 def later_versions(root: Path) -> str:
     """What became of the bugs in versions later than those that were asked."""
-    file = root / "later" / "changes.csv"
-    rows = list(csv.DictReader(file.read_text("utf-8").splitlines())) if file.exists() else []
-    by_version: dict[tuple[str, str], list[Mapping[str, str]]] = {}
-    for row in rows:
-        by_version.setdefault((row["engine"], row["new"]), []).append(row)
-    return " ".join(
-        f"{engine} has a later version, {new}: {became(mine)} ([later](later/README.md))."
-        for (engine, new), mine in by_version.items()
-    )
+    told = (_rows(root / "later" / f"{name}.csv") for name in ("changes", "counts"))
+    return " ".join(f"{one} ([later](later/README.md))." for one in in_a_sentence(*told))
 
 
 def _answers(root: Path) -> Iterator[str]:

@@ -45,7 +45,7 @@ _COLUMNS: Final = (
 
 
 @cache
-def _compared(run: Run) -> list[Comparison]:
+def compared(run: Run) -> list[Comparison]:
     """What became of the bugs of the older version of each engine in a run that was searched."""
     known = bugs_of(run)
     if known is None:
@@ -87,9 +87,9 @@ def in_short(one: Comparison, key: str) -> str:
     fixed, new, remaining = became
     return (
         f"- **{markdown(name)}**, {_WHERE[key]}: of the bugs that cost a value {fixed:,} are fixed,"
-        f" {new:,} are new and {remaining:,} still there{judged};"
-        f" {len(one.schemas['compiled_now']):,} schemas compile now that did not, and"
-        f" {len(one.schemas['not_now']):,} no longer do."
+        f" {new:,} are new and {remaining:,} still there{judged}. Schemas that only the new version"
+        f" compiles: {len(one.schemas['compiled_now']):,}; only the old one:"
+        f" {len(one.schemas['not_now']):,}."
     )
 
 
@@ -103,16 +103,16 @@ def _page(runs: Runs) -> str:
         " `make results ONLY=versions`; all are in [changes.csv](changes.csv), versions and options"
         " in [manifest.json](manifest.json)."
     )
-    short = [in_short(one, key) for key, run in runs.items() for one in _compared(run)]
+    short = [in_short(one, key) for key, run in runs.items() for one in compared(run)]
     parts = [lead, "\n".join(short)]
     for key, run in runs.items():
-        text = comparison_markdown(_compared(run), _MOST).replace("\n#", "\n##")
+        text = comparison_markdown(compared(run), _MOST).replace("\n#", "\n##")
         parts += [f"## {_TITLES[key]}", f"#{text}"]
     return page("What changed between two versions", *parts, MEANING)
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:
-    told = [row for key, run in runs.items() for row in rows(key, _compared(run))]
+    told = [row for key, run in runs.items() for row in rows(key, compared(run))]
     return {"changes": Table.of("", _COLUMNS, told)}
 
 

@@ -1,20 +1,19 @@
 """The page on later versions: what became of published bugs, of tables by hand."""
 
-import csv
 from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
 
-from benchmarks.later import Trials, changes, later_page, main, write
 from benchmarks.pages.index import later_versions
+from benchmarks.pages.later import Trials, changes, published_part
 from benchmarks.site.published import PublishedBug
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
 from harness.bugs.trial import Symptom
+from harness.render.table import Table, as_csv
 from harness.verdict_kinds import BUG, INVALID_VALUE
-from harness.versions.bugs import CANNOT_TELL, FIXED, REMAINING
+from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING
 
 
 def bug(id_, schema='{"type":"string","maxLength":1}', **about):
@@ -35,11 +34,27 @@ BECAME = {
 
 
 def rows(became):
-    return list(changes(map(bug, became), "0.2.9", lambda one, _: became[one.id]))
+    trials = SimpleNamespace(became=lambda one, _: became[one.id])
+    return list(changes(map(bug, became), "0.2.9", trials))
+
+
+def write(file, told):
+    file.write_text(as_csv(Table.of("", tuple(told[0]), told)), "utf-8")
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """The directory of the page."""
+    (page := tmp_path / "later").mkdir()
+    return page
+
+
+def part(became):
+    return "\n\n".join(published_part(rows(became)))
 
 
 def test_what_became_of_the_bugs_is_counted_and_what_is_gone_is_listed():
-    text = later_page(rows(BECAME))
+    text = part(BECAME)
     assert "Of 4 bugs of 0.2.8 2 are there still, 1 is fixed and 1 cannot be told." in text
     assert (
         "Fixed:\n\n- `bbbbbbbb` invalid value in 3 of 400: accepts a string that breaks `maxLength`."
@@ -50,22 +65,35 @@ def test_what_became_of_the_bugs_is_counted_and_what_is_gone_is_listed():
 
 
 def test_what_became_of_none_of_the_bugs_is_not_told():
-    text = later_page(rows({"aaaaaaaa": (REMAINING, "")}))
+    text = part({"aaaaaaaa": (REMAINING, "")})
     assert "Of 1 bug of 0.2.8 1 is there still." in text
     assert "Fixed" not in text
 
 
-def test_the_page_on_all_results_says_it_in_a_sentence(tmp_path):
-    assert later_versions(tmp_path) == ""
-    write(rows(BECAME), tmp_path / "later")
-    assert later_versions(tmp_path) == (
+@pytest.mark.parametrize(
+    ("new", "found"),
+    [(0, "no new one was found"), (1, "1 new one was found"), (2, "2 new ones were found")],
+)
+def test_the_page_on_all_results_says_it_in_a_sentence(directory, new, found):
+    assert later_versions(directory.parent) == ""
+    told = rows(BECAME)
+    told += [{**told[0], "cases": "embedded", "status": NEW}] * new
+    write(directory / "changes.csv", told)
+    assert later_versions(directory.parent) == (
         "xgrammar has a later version, 0.2.9: of 4 bugs of 0.2.8 2 are there still, 1 is fixed and 1"
-        " cannot be told ([later](later/README.md))."
+        f" cannot be told; {found} ([later](later/README.md))."
     )
-    with (tmp_path / "later" / "changes.csv").open(encoding="utf-8") as file:
-        assert [one["status"] for one in csv.DictReader(file)] == [
-            one for one, _ in BECAME.values()
-        ]
+
+
+def test_and_what_it_compiles_where_both_versions_were_asked(directory):
+    write(directory / "changes.csv", rows(BECAME))
+    counted = {"engine": "xgrammar@0.2.8", "version": "0.2.8", "schemas": 500, "timed_out": 98}
+    newer = {"engine": "xgrammar@0.2.9", "version": "0.2.9", "timed_out": 7}
+    write(directory / "counts.csv", [counted, {**counted, **newer}])
+    assert (
+        "0.2.9: of 500 schemas it does not compile 7 in time, 0.2.8 98; of 4 bugs of 0.2.8 2 are"
+        in later_versions(directory.parent)
+    )
 
 
 def trial(shows):
@@ -89,27 +117,10 @@ def trial(shows):
 )
 def test_a_bug_is_gone_only_if_its_case_shows_it_in_the_version_that_has_it(shows, becomes):
     case = ErrorCase("xgrammar", "false_acceptance", '{"type":"string","maxLength":1}', b'"ab"')
-    asked = Trials(*map(trial, shows))
-    assert asked(bug(bug_id(case, -1)), "0.2.9") == becomes
+    trials = Trials(*map(trial, shows))
+    assert trials.became(bug(bug_id(case, -1)), "0.2.9") == becomes
 
 
 def test_a_case_that_cannot_be_read_says_nothing():
-    status, why = Trials(None, None)(bug("00000000"), "0.2.9")
+    status, why = Trials(None, None).became(bug("00000000"), "0.2.9")
     assert (status, why) == (CANNOT_TELL, "its case cannot be read from what is published")
-
-
-@pytest.mark.parametrize(
-    ("files", "problem"),
-    [
-        ({}, "make results ONLY=newest first"),
-        ({"bugs.json": "[]"}, "lists no bug of xgrammar"),
-    ],
-)
-def test_without_published_bugs_it_says_so(tmp_path, files, problem):
-    (tmp_path / "newest").mkdir()
-    manifest = '{"specification": {"identity": {"rules": {"formats": "assertion"}}}}'
-    for name, text in {**files, "manifest.json": manifest}.items():
-        (tmp_path / "newest" / name).write_text(text)
-    result = CliRunner().invoke(main, ["xgrammar@0.2.9", "--results", str(tmp_path)])
-    assert result.exit_code == 2
-    assert problem in " ".join(result.output.replace("│", " ").split())
