@@ -33,7 +33,7 @@ from benchmarks.pages.layout import (
     schemas,
     sentences,
 )
-from benchmarks.pages.schema_rows import SchemaRows
+from benchmarks.pages.schema_rows import COMPILED, SchemaRows
 from benchmarks.pages.values import COMPILES, TIMES, times
 from benchmarks.pages.versions import compared, in_short
 from benchmarks.site.published import PublishedBug, published_bugs
@@ -219,9 +219,34 @@ def _maskbench(runs: Runs) -> Iterator[str]:
         " tokens. Compilation may take 5 s of processor time."
     )
     yield sentences(run.summary)
+    yield "\n".join(of_the_same(SchemaRows.of(run), *pair) for pair in LATER)
     yield remarks(run)
     yield f"{COMPILES} All counts are in [counts.csv](counts.csv)."
     yield markdown_table(TIMES, tuple(times(SchemaRows.of(run))))
+
+
+def of_the_same(rows: SchemaRows, old: str, new: str) -> str:
+    """What two versions do with the schemas that both compile, and the new one with others."""
+    compile_ = [
+        {name for name in (old, new) if name in one.done and one.done[name].outcome == COMPILED}
+        for one in rows.rows
+    ]
+
+    def does(name: str, compiled: set[str]) -> str:
+        some = [one for one, names in zip(rows.rows, compile_, strict=True) if names == compiled]
+        one = rows.where(some).told[name]
+        lost, leaked, trapped = (one[effect]["schemas"] for effect in ("loss", "leak", "trap"))
+        return (
+            f"{one['version']} loses a value in {lost:,}, leaks one in {leaked:,} and traps in"
+            f" {trapped:,}"
+        )
+
+    both, alone = {old, new}, {new}
+    return (
+        f"Of {plural(compile_.count(both), 'schema')} that both compile {does(old, both)};"
+        f" {does(new, both)}. Of {compile_.count(alone):,} that the later one alone compiles"
+        f" {does(new, alone)}."
+    )
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:

@@ -1,12 +1,14 @@
 """The page on later versions: what became of published bugs, of tables by hand."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.pages.index import later_versions
-from benchmarks.pages.later import Trials, changes, published_part
+from benchmarks.pages.later import Trials, changes, of_the_same, published_part
+from benchmarks.pages.schema_rows import Done, SchemaRow, SchemaRows
 from benchmarks.site.published import PublishedBug
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
@@ -93,6 +95,29 @@ def test_and_what_it_compiles_where_both_versions_were_asked(directory):
     assert (
         "0.2.9: of 500 schemas it does not compile 7 in time, 0.2.8 98; of 4 bugs of 0.2.8 2 are"
         in later_versions(directory.parent)
+    )
+
+
+def test_versions_are_compared_on_what_both_compile():
+    cells = [
+        ("9.1 loss:real", "8.1 loss:real"),
+        ("9.1", "8.1 leak:plain"),
+        ("9.1 loss:rare", "8.1"),
+        ("timed_out", "8.1 loss:plain trap:real"),
+        ("9.1 leak:real", "crashed"),
+        ("refused", "refused"),
+    ]
+    engines = {"x@1": "1.0", "x@2": "2.0"}
+    told = [
+        SchemaRow(str(at), 10, True, "", dict(zip(engines, map(Done.read, pair), strict=True)))
+        for at, pair in enumerate(cells)
+    ]
+    assert of_the_same(
+        SchemaRows(engines, 7, [*told, replace(told[0], done={})]), "x@1", "x@2"
+    ) == (
+        "Of 3 schemas that both compile 1.0 loses a value in 1, leaks one in 0 and traps in 0; 2.0"
+        " loses a value in 1, leaks one in 1 and traps in 0. Of 1 that the later one alone compiles"
+        " 2.0 loses a value in 1, leaks one in 0 and traps in 1."
     )
 
 
