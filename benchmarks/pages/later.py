@@ -149,7 +149,9 @@ def in_a_sentence(
     for (engine, version), all_ in by_version.items():
         mine = [row for row in all_ if row["cases"] == "newest"]
         new = sum(row["status"] == NEW for row in all_)
-        found = f"{new or 'no'} new {'ones were' if new > 1 else 'one was'} found"
+        found = (
+            f"{new or 'no'} new {'ones were' if new > 1 else 'one was'} found by the embedded cases"
+        )
         parts = [became(mine), found]
         old = mine[0]["old"]
         if {(engine, old), (engine, version)} <= late.keys():

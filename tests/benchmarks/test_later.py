@@ -83,7 +83,7 @@ def test_the_page_on_all_results_says_it_in_a_sentence(directory, new, found):
     write(directory / "changes.csv", told)
     assert later_versions(directory.parent) == (
         "xgrammar has a later version, 0.2.9: of 4 bugs of 0.2.8 2 are there still, 1 is fixed and 1"
-        f" cannot be told; {found} ([later](later/README.md))."
+        f" cannot be told; {found} by the embedded cases ([later](later/README.md))."
     )
 
 
