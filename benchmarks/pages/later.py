@@ -229,13 +229,13 @@ def _maskbench(runs: Runs) -> Iterator[str]:
 
 def of_the_same(rows: SchemaRows, old: str, new: str) -> str:
     """What two versions do with the schemas that both compile, and the new one with others."""
-    compile_ = [
+    compiling = [
         {name for name in (old, new) if name in one.done and one.done[name].outcome == COMPILED}
         for one in rows.rows
     ]
 
     def does(name: str, compiled: set[str]) -> str:
-        some = [one for one, names in zip(rows.rows, compile_, strict=True) if names == compiled]
+        some = [one for one, names in zip(rows.rows, compiling, strict=True) if names == compiled]
         one = rows.where(some).told[name]
         lost, leaked, trapped = (one[effect]["schemas"] for effect in ("loss", "leak", "trap"))
         return (
@@ -245,8 +245,8 @@ def of_the_same(rows: SchemaRows, old: str, new: str) -> str:
 
     both, alone = {old, new}, {new}
     return (
-        f"Of {plural(compile_.count(both), 'schema')} that both compile {does(old, both)};"
-        f" {does(new, both)}. Of {compile_.count(alone):,} that the later one alone compiles"
+        f"Of {plural(compiling.count(both), 'schema')} that both compile {does(old, both)};"
+        f" {does(new, both)}. Of {compiling.count(alone):,} that the later one alone compiles"
         f" {does(new, alone)}."
     )
 
