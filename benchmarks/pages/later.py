@@ -32,16 +32,18 @@ from benchmarks.pages.layout import (
     remarks,
     schemas,
     sentences,
+    smallest_case,
 )
 from benchmarks.pages.schema_rows import COMPILED, SchemaRows
 from benchmarks.pages.values import COMPILES, TIMES, times
 from benchmarks.pages.versions import compared, in_short
+from benchmarks.pages.versions import rows as found_changes
 from benchmarks.site.published import PublishedBug, published_bugs
-from harness.bugs.trial import Trial
+from harness.bugs.trial import LIMITS, Trial
 from harness.classification.departures import load_catalogue
 from harness.engines.environments import provide
 from harness.engines.specs import parse_spec, read_spec
-from harness.printable import code, one_line, plural
+from harness.printable import plural
 from harness.render.table import Row, Table
 from harness.validators.judge import Judge
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
@@ -51,13 +53,12 @@ LATER: Final = (("xgrammar@0.2.8", "xgrammar@0.2.9"),)
 """The versions of `newest`, and later ones."""
 NEWEST: Final = Path(__file__).resolve().parents[2] / "results" / "newest"
 _EMBEDDED, _MASKBENCH = "embedded", "maskbench"
-_MEMORY: Final = 4 << 30
-_LONGEST: Final = 160
 _MOST: Final = 10
 _COLUMNS: Final = (
     *("cases", "bug", "engine", "old", "new", "status", "reason", "effect", "title", "schemas"),
     *("judged", "schema", "text"),
 )
+_AS_THEY_ARE: Final = ("effect", "title", "schemas", "judged", "schema", "text")
 _SAID: Final = {
     REMAINING: ("is there still", "are there still"),
     FIXED: ("is fixed", "are fixed"),
@@ -86,10 +87,9 @@ def changes(bugs: Iterable[PublishedBug], version: str, trials: Trials) -> Itera
     """A row for each published bug of an engine: what became of it in a version."""
     for one in bugs:
         status, reason = trials.became(one, version)
-        row: Row = {"cases": "newest", "bug": one.id, "engine": one.key, "old": one.version}
-        row = {**row, "new": version, "status": status, "reason": reason, "effect": one.effect}
-        row = {**row, "title": one.title, "schemas": one.schemas, "judged": one.judged}
-        yield {**row, "schema": one.schema, "text": one.text}
+        about = {"cases": "newest", "bug": one.id, "engine": one.key, "old": one.version}
+        about |= {"new": version, "status": status, "reason": reason}
+        yield {**about, **{name: getattr(one, name) for name in _AS_THEY_ARE}}
 
 
 @cache
@@ -99,7 +99,7 @@ def published_changes() -> Sequence[Row]:
     formats = manifest["specification"]["identity"]["rules"]["formats"]
     known = list(published_bugs(NEWEST / "bugs.json"))
     rows: list[Row] = []
-    with closing(Judge(_MEMORY, formats=formats)) as judge:
+    with closing(Judge(LIMITS.memory, formats=formats)) as judge:
         for specs in LATER:
             old, new = (provide(parse_spec(text)) for text in specs)
             with (
@@ -109,19 +109,6 @@ def published_changes() -> Sequence[Row]:
                 mine = [one for one in known if one.key == read_spec(specs[0]).name]
                 rows += changes(mine, later.info.version, Trials(published, later))
     return rows
-
-
-def found_changes(runs: Runs) -> Iterator[Row]:
-    """What became of the bugs that a search of the runs with both versions found."""
-    for key, run in runs.items():
-        for one in compared(run):
-            for change in one.changes:
-                bug = change.bug.row()
-                row = {"cases": key, "bug": bug["id"], "old": one.old.version}
-                row |= {"new": one.new.version, "schemas": bug["cases"]}
-                row |= {"status": change.status, "reason": change.reason}
-                row |= {name: bug[name] for name in ("engine", "effect", "title", "judged", "text")}
-                yield row | {"schema": change.bug.error.schema}
 
 
 def became(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -178,11 +165,11 @@ def published_part(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _line(row: Row) -> str:
-    text, schema = (code(one_line(str(row[name]), _LONGEST)) for name in ("text", "schema"))
     why = f" ({row['reason']})" * bool(row["reason"])
     effect = str(row["effect"]).replace("_", " ")
     met = f"- `{row['bug']}` {effect} in {row['schemas']:,} of {row['judged']:,}"
-    return f"{met}: {row['title']}{why}. Smallest case: {text} under {schema}."
+    case = smallest_case(str(row["text"]), str(row["schema"]))
+    return f"{met}: {row['title']}{why}. {case}"
 
 
 def _page(runs: Runs) -> str:
@@ -215,16 +202,17 @@ def _maskbench(runs: Runs) -> Iterator[str]:
     if _MASKBENCH not in runs:
         return
     run = runs[_MASKBENCH]
+    told = SchemaRows.of(run)
     yield "## The schemas of the newest engines"
     yield (
         f"Both versions on {schemas(run)}, in one run on one machine: values alone, no walks over"
         " tokens. Compilation may take 5 s of processor time."
     )
     yield sentences(run.summary)
-    yield "\n".join(of_the_same(SchemaRows.of(run), *pair) for pair in LATER)
+    yield "\n".join(of_the_same(told, *pair) for pair in LATER)
     yield remarks(run)
     yield f"{COMPILES} All counts are in [counts.csv](counts.csv)."
-    yield markdown_table(TIMES, tuple(times(SchemaRows.of(run))))
+    yield markdown_table(TIMES, tuple(times(told)))
 
 
 def of_the_same(rows: SchemaRows, old: str, new: str) -> str:
@@ -252,11 +240,11 @@ def of_the_same(rows: SchemaRows, old: str, new: str) -> str:
 
 
 def _tables(runs: Runs) -> Mapping[str, Table]:
-    found = found_changes({key: run for key, run in runs.items() if key == _EMBEDDED})
+    found = found_changes(_EMBEDDED, compared(runs[_EMBEDDED]))
     tables = {"changes": Table.of("", _COLUMNS, [*published_changes(), *found])}
     if _MASKBENCH in runs:
-        rows = counts(SchemaRows.of(runs[_MASKBENCH]), SPECIFICATION)
-        tables["counts"] = Table.of("", COUNTS, rows)
+        told = counts(SchemaRows.of(runs[_MASKBENCH]), SPECIFICATION)
+        tables["counts"] = Table.of("", COUNTS, told)
     return tables
 
 

@@ -282,13 +282,19 @@ def topic_line(bugs: Sequence[Bug]) -> str:
 
 def bug_line(one: Bug) -> str:
     """A bug to be read: what it costs, in how many schemas, what is wrong, its smallest case."""
-    text, schema = (one_line(part, _LONGEST) for part in (one.row()["text"], one.error.schema))
     known = f" Upstream: [{one.upstream.status}]({one.upstream.thread})." if one.upstream else ""
     return (
         f"- `{one.id}` {one.effect.replace('_', ' ')} in {one.cases:,} of {one.judged:,}"
-        f"{_kinds(one.met)}: {markdown(one.title)}. Smallest case: {code(text)} under"
-        f" {code(schema)}.{' All others that were asked do the same.' * one.shared}{known}"
+        f"{_kinds(one.met)}: {markdown(one.title)}."
+        f" {smallest_case(one.row()['text'], one.error.schema)}"
+        f"{' All others that were asked do the same.' * one.shared}{known}"
     )
+
+
+def smallest_case(text: str, schema: str) -> str:
+    """A sentence with a bug's text and schema, of which the middle is left out where it is long."""
+    text, schema = (code(one_line(part, _LONGEST)) for part in (text, schema))
+    return f"Smallest case: {text} under {schema}."
 
 
 def _kinds(met: Mapping[int, str]) -> str:

@@ -65,6 +65,7 @@ def rows(key: str, comparisons: list[Comparison]) -> Iterator[Row]:
             bug = change.bug.row()
             about = {"cases": key, "old": one.old.version, "new": one.new.version}
             about |= {"bug": bug["id"], "status": change.status, "schema": change.bug.error.schema}
+            about |= {"reason": change.reason, "schemas": bug["cases"], "judged": bug["judged"]}
             yield about | {name: bug[name] for name in ("engine", "effect", "title", "text")}
 
 

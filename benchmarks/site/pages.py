@@ -12,7 +12,6 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import add
 from pathlib import Path
 from typing import Any, Final
 
@@ -316,10 +315,12 @@ def _list(bugs: Iterable[PublishedBug], place: str = "../bugs/") -> str:
     rows = []
     for first, *others in topics.values():
         link, *more = (f"[{one.id}]({place}{one.id}.md)" for one in (first, *others))
-        states = (f" ({one.state})" if one.state else "" for one in others)
-        more = list(map(add, more, states))
+        told = [
+            f"{also} ({one.state})" if one.state else also
+            for also, one in zip(more, others, strict=True)
+        ]
         cells = (link, first.title, first.effect.replace("_", " "), first.state or "still there")
-        rows.append(f"| {' | '.join((*cells, ', '.join(more)))} |")
+        rows.append(f"| {' | '.join((*cells, ', '.join(told)))} |")
     head = "| bug | what | costs | | under the same keywords |", "| --- | --- | --- | --- | --- |"
     return "\n".join([*head, *rows])
 

@@ -17,6 +17,7 @@ from benchmarks.published import PAGES, as_drawn, found, page_of, request_of, wr
 from harness.engines.specs import parse_specs
 from harness.report.frames import load_run
 from harness.schemas import rewritings
+from harness.versions.bugs import BugChange
 from tests import books
 from tests.books import A, B, Book
 from tests.buglists import REPORTED, apart, bug
@@ -69,7 +70,7 @@ def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypa
 
 
 def test_each_bug_of_two_versions_has_a_row_with_what_became_of_it():
-    change = SimpleNamespace(bug=bug("lax", 1, schema='{"type":"null"}'), status="fixed")
+    change = BugChange(bug("lax", 1, schema='{"type":"null"}'), "fixed")
     sides = {name: SimpleNamespace(version=name) for name in ("old", "new")}
     (row,) = versions.rows("embedded", [SimpleNamespace(changes=[change], **sides)])
     assert (row["engine"], row["bug"], row["status"]) == ("lax", "00000001", "fixed")
