@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from benchmarks.pages.layout import milliseconds
 from benchmarks.pages.schema_rows import SchemaRows
 from harness.errors import UsageError
 from harness.render.table import Table
@@ -22,6 +25,10 @@ ROWS: Final = "schemas"
 _ONE_RUN: Final = ("started", "machine", "commit", "seconds", "replayed")
 _MAY_DIFFER: Final = ("harness",)
 """What of the identity of runs that are told as one may differ; each names its commit."""
+FAIR: Final = 200
+"""So many schemas that chance drew say how fast a machine is; half of them, in a pinch."""
+_ALIKE: Final = 1.25
+"""How many times as long a compilation may take in one run as in the others, and the reverse."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +56,41 @@ class Gathered:
         A run that was published before is replaced.
 
         Raises:
-            UsageError: The earlier runs asked something else.
+            UsageError: The earlier runs asked something else, or as fast a machine was not theirs.
         """
         rows, runs = SchemaRows.of(run), []
+        note: dict[str, Any] = {"cases": len(run.cases)}
         if earlier:
             earlier.require_same(manifest["identity"])
+            if pace := earlier.pace(rows):
+                note["pace"] = round(pace, 2)
             rows = rows.joined(earlier.rows)
             runs = [one for one in earlier.runs if one["started"] != manifest["started"]]
-        about = {name: manifest[name] for name in _ONE_RUN if name in manifest}
-        note = {"cases": len(run.cases), **about}
+        note |= {name: manifest[name] for name in _ONE_RUN if name in manifest}
         return cls(rows, manifest["identity"], [*runs, note])
+
+    def pace(self, rows: SchemaRows) -> float | None:
+        """How many times as long as here compilations take in a run with these rows.
+
+        Of each engine the medians of schemas that chance drew are compared, and of the engines the
+        median is taken; None where there are too few schemas.
+
+        Raises:
+            UsageError: It is so much that, under one limit of time, others would be out of it.
+        """
+        mine = {one.id for one in rows.rows}
+        others = self.rows.where(one for one in self.rows.rows if one.id not in mine)
+        if min(len(mine), len(others.rows)) < FAIR // 2:
+            return None
+        took = [(milliseconds(rows, name), milliseconds(others, name)) for name in rows.engines]
+        pace = float(np.median([np.median(now) / np.median(then) for now, then in took if now]))
+        if not 1 / _ALIKE <= pace <= _ALIKE:
+            raise UsageError(
+                f"compilations take {pace:.2g} times as long here as in the runs of the page,"
+                " so that others would be out of time",
+                "run it when, or where, the machine is as fast as theirs",
+            )
+        return pace
 
     def require_same(self, identity: Mapping[str, Any]) -> None:
         """UsageError where a run of this identity asks something else than is published."""

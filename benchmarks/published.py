@@ -57,7 +57,8 @@ def page_of(name: str) -> Published:
 def as_drawn(executor: Executor, known: Gathered | None = None) -> Executor:
     """`executor`, but cases come in the order of a hash of their ids, whatever the order of ids.
 
-    Those that are `known` are left out.
+    Those that are `known` are left out; UsageError where, after some, the machine proves not to be
+    as fast as the one of those.
     """
     left_out = {one.id for one in known.rows.rows} if known else set()
 
@@ -69,11 +70,24 @@ def as_drawn(executor: Executor, known: Gathered | None = None) -> Executor:
             every = sorted(jobs, key=lambda job: _draw(job[1].id))
             todo = [job for job in every if job[1].id not in left_out]
             telling.skip(telling.done + len(every) - len(todo))
-            return run, iter(todo)
+            return run, _as_fast(run, todo, known) if known else iter(todo)
 
         executor(settings, cases, begun, telling)
 
     return execute
+
+
+def _as_fast(run: RunDirectory, todo: Sequence[Job], known: Gathered) -> Iterator[Job]:
+    """The jobs, of which those beyond the first wait for what these say of the machine's pace."""
+    from benchmarks.gathered import FAIR
+    from benchmarks.pages.schema_rows import SchemaRows
+    from harness.report.frames import load_run
+
+    first, others = todo[:FAIR], todo[FAIR:]
+    yield from first
+    if others:
+        known.pace(SchemaRows.of(load_run(run.path)))
+    yield from others
 
 
 def _draw(id_: str) -> bytes:

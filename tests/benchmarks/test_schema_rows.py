@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import gathered
 from benchmarks.gathered import Gathered
 from benchmarks.pages.layout import Published
 from benchmarks.pages.schema_rows import COMPILED, TOLD, Done, SchemaRows
@@ -60,11 +61,11 @@ def test_an_everyday_value_that_is_lost_leaked_or_trapped_is_wrong(cell, wrong, 
     assert (done.is_wrong(), done.is_wrong(bugs=True)) == (wrong, by_bugs)
 
 
-def case(name, outcome="compiled", *, leaks=False):
+def case(name, outcome="compiled", *, leaks=False, seconds=0.25):
     made = Book(name, "set_aside", "values_alone", schema='{"type":"null"}')
     made.engine("a", outcome)
     if outcome == "compiled":
-        made.rows.add("costs", case=name, stage="compile", engine="a", seconds=0.25)
+        made.rows.add("costs", case=name, stage="compile", engine="a", seconds=seconds)
         made.instance(0, "invalid").instance(1, "valid")
         if leaks:
             made.on_instance(0, "a", **LEAKED, shown_by="real")
@@ -152,3 +153,53 @@ def test_runs_that_ask_something_else_are_not_told_as_one(run):
     known.require_same({"rules": 1, "harness": "other code"})
     with pytest.raises(UsageError, match="other rules"):
         known.require_same({"rules": 2})
+
+
+@pytest.fixture
+def on_days(run, monkeypatch):
+    """Runs of two schemas each, whose compilations took so many times a quarter of a second."""
+    monkeypatch.setattr(gathered, "FAIR", 2)
+
+    def made(*paces):
+        for day, pace in enumerate(paces):
+            yield run(*(case(f"k---{day}-{one}", seconds=0.25 * pace) for one in range(2)))
+
+    return made
+
+
+@pytest.mark.parametrize(("pace", "alike"), [(1.2, True), (0.9, True), (1.5, False), (0.5, False)])
+def test_a_run_joins_a_page_only_if_its_machine_was_about_as_fast(on_days, pace, alike):
+    """Elsewhere, under the same limit, other schemas would be out of time."""
+    first, second = on_days(1, pace)
+    known = Gathered.of(first, {"identity": {}, "started": "day 0"}, None)
+    about = {"identity": {}, "started": "day 1"}
+    if alike:
+        assert Gathered.of(second, about, known).runs[1]["pace"] == pace
+    else:
+        with pytest.raises(UsageError, match=f"take {pace} times as long here"):
+            Gathered.of(second, about, known)
+
+
+def test_a_run_that_goes_on_is_not_held_against_itself(on_days):
+    (first,) = on_days(1)
+    known = Gathered.of(first, {"identity": {}, "started": "day 0"}, None)
+    again = Gathered.of(first, {"identity": {}, "started": "day 0"}, known)
+    assert "pace" not in again.runs[0]
+
+
+def test_a_run_on_a_slower_machine_stops_after_its_first_schemas(on_days):
+    first, second = on_days(1, 2)
+    known = Gathered.of(first, {"identity": {}, "started": "day 0"}, None)
+
+    def executor(_settings, _cases, begin, _telling):
+        _, jobs = begin({})
+        assert len([next(jobs), next(jobs)]) == 2
+        next(jobs)
+
+    def begun(_engines):
+        jobs = [(number, SimpleNamespace(id=f"new{number}")) for number in range(3)]
+        return SimpleNamespace(manifest={"identity": {}}, path=second.path), iter(jobs)
+
+    telling = SimpleNamespace(skip=lambda _: None, done=0)
+    with pytest.raises(UsageError, match="take 2 times as long here"):
+        as_drawn(executor, known)(None, 3, begun, telling)
