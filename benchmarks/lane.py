@@ -204,10 +204,11 @@ class MeteredJudge(Judge):
         return found if isinstance(found, Expenses) else None
 
 
-class Observed:
+class Observed(Resolver):
     """A resolver that does as `inner` does at the chosen positions, and nothing elsewhere."""
 
     def __init__(self, inner: Resolver, way: Way) -> None:
+        super().__init__(inner.effort)
         self.name = inner.name
         self.valid_completion_exonerates = inner.valid_completion_exonerates
         self.resolved: list[Resolved] = []

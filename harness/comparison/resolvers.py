@@ -10,9 +10,9 @@ token or later, while a valid one clears the token and convicts those who forbad
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -58,24 +58,25 @@ def slow_tokens(number: int, remaining: int) -> int:
     return 0 if number % stride else max(1, min(SLOW_TOKENS, 200 // max(1, remaining)))
 
 
-class Resolver(Protocol):
+class Resolver(ABC):
     """A way to resolve the disputed tokens of one position."""
 
     name: str
     valid_completion_exonerates: bool
 
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
+
+    @abstractmethod
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
 
 
-class RolloutResolver:
+class RolloutResolver(Resolver):
     """One roll-out per accepting engine and disputed token."""
 
     name = "rollout"
     valid_completion_exonerates = False
-
-    def __init__(self, effort: Effort) -> None:
-        self.effort = effort
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:  # noqa: ARG002 - same interface
         columns = {row: np.flatnonzero(one) for row, one in enumerate(resolution.undecided())}
@@ -85,14 +86,11 @@ class RolloutResolver:
         resolution.conclude(ended)
 
 
-class SharedResolver:
+class SharedResolver(Resolver):
     """Shared completions: known ones, aimed ones, and roll-outs that join the pool."""
 
     name = "shared"
     valid_completion_exonerates = True
-
-    def __init__(self, effort: Effort) -> None:
-        self.effort = effort
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         situation, lists = known_completions(resolution, context)
@@ -168,9 +166,7 @@ class _RollBudgets:
     def __init__(
         self, resolution: PositionResolution, situation: npt.NDArray[np.int32], effort: Effort
     ) -> None:
-        self._resolution = resolution
-        self._situation = situation
-        self._effort = effort
+        self._resolution, self._situation, self._effort = resolution, situation, effort
         self._rolled = np.zeros(resolution.tries.shape, dtype=np.bool_)
         self._spent: dict[tuple[int, int, bool], int] = {}
         self._doubts = [effort.doubts] * len(resolution.tries)

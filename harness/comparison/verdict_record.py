@@ -85,15 +85,9 @@ class VerdictNotes:
         *,
         thins: bool = False,
     ) -> None:
-        self.rows = rows
-        self._thins = thins
-        self._effects = effects
-        self._facts = facts
+        self.rows, self._thins, self._effects, self._facts = rows, thins, effects, facts
         self.attribution = Attribution(schema)
-        self._parsed = schema
-        self._case = case
-        self._names = names
-        self._vocabulary = vocabulary
+        self._parsed, self._case, self._names, self._vocabulary = schema, case, names, vocabulary
         self._eos_ids = vocabulary.eos_ids
         self._completions = 0
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from harness import __version__
@@ -216,9 +217,19 @@ def notes() -> dict[str, Any]:
             "python": platform.python_version(),
             "processors": len(os.sched_getaffinity(0)),
             "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            "pace": _pace(),
         },
         "commit": commit(),
     }
+
+
+def _pace() -> int:
+    """Microseconds of processor time for always the same work: a shared machine varies by half."""
+    clock = [time.process_time()]
+    for _ in range(9):
+        sum(number * number for number in range(100_000))
+        clock.append(time.process_time())
+    return round(1e6 * median(after - before for before, after in itertools.pairwise(clock)))
 
 
 def commit() -> str | None:

@@ -52,7 +52,9 @@ class Subject:
         kept = max(1, _KEPT_WORDS // vocabulary.words)
         self.mask_at: Callable[[Tokens], Mask] = lru_cache(kept)(self._mask_at)
         """The mask of a fresh matcher after some tokens; read-only. Raises as `at` does."""
-        self.reaches: Callable[[Tokens], bool] = lru_cache(_KEPT)(self._reaches)
+        self.reaches: Callable[[Tokens], bool] = lru_cache(_KEPT)(
+            lambda consumed: led(self.library.fresh(), consumed) == len(consumed)
+        )
         """Whether a fresh matcher, which may take milliseconds, consumes all of some tokens."""
 
     def at(self, consumed: Tokens) -> Any:
@@ -64,9 +66,6 @@ class Subject:
         if led(calls, consumed) < len(consumed):
             raise Unreachable
         return calls
-
-    def _reaches(self, consumed: Tokens) -> bool:
-        return led(self.library.fresh(), consumed) == len(consumed)
 
     def _mask_at(self, consumed: Tokens) -> Mask:
         mask = self.mask(self.at(consumed))

@@ -40,7 +40,7 @@ _MANIFEST: Mapping[str, Any] = {
     },
     "started": _TEXT,
     "commit": _TEXT,
-    "machine": {"*": (str, int)},
+    "machine": {"pace": _COUNT, "*": (str, int)},
     "seconds": _NUMBER,
     "tables": {"*": {"rows": _COUNT, "sha256": (str,)}},
 }

@@ -314,7 +314,7 @@ def _failure_about(error: Exception) -> str:
     if isinstance(error, jsonschema_rs.ValidationError):
         deepest: Any = max(_branches(error), key=lambda branch: len(branch.instance_path))
         return f"{short(deepest.message)} at {pointer(deepest.instance_path)!r}"
-    return _first_line(error)
+    return short(str(error).partition("\n")[0])
 
 
 def _branches(error: Any) -> Iterator[Any]:
@@ -336,8 +336,4 @@ def _asked(ask: Callable[..., Any], *args: object) -> tuple[Any, str]:
 
 
 def _failure(error: BaseException) -> str:
-    return f"{type(error).__name__}: {_first_line(error)}"
-
-
-def _first_line(error: BaseException) -> str:
-    return short(str(error).partition("\n")[0])
+    return f"{type(error).__name__}: " + short(str(error).partition("\n")[0])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from harness.analysis.compile_reasons import plain_reason
 from harness.analysis.statistics import is_sample, paired
@@ -25,11 +25,10 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engine_of, limits_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
-from harness.verdict_kinds import BUG, INSTANCE, LEAKS, LOSSES, SAMPLE, TRAPS, WALK
+from harness.verdict_kinds import BUG, COUNTED, INSTANCE, SAMPLE, WALK
 from harness.versions.bugs import STATUSES, BugChange, bug_change
 
 COMPILED = "compiled"
-_COUNTED: Final = {"leak": LEAKS, "loss": LOSSES, "trap": TRAPS}
 
 _Key = tuple[Hashable, ...]
 
@@ -134,6 +133,14 @@ class Comparison:
     times: Mapping[str, Mapping[str, Any]]
     pending: Mapping[str, int]
 
+    @property
+    def pace(self) -> float:
+        """How many times as long the new run's machine took for the same work; 1 if unknown."""
+        old, new = (
+            side.run.manifest.get("machine", {}).get("pace") for side in (self.old, self.new)
+        )
+        return new / old if old and new else 1.0
+
     def having(self, status: str) -> list[BugChange]:
         """The bugs of which this became."""
         return [change for change in self.changes if change.status == status]
@@ -194,6 +201,7 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
         },
         "schemas": {one.new.engine: one.schemas for one in comparisons},
         "times": {one.new.engine: dict(one.times) for one in comparisons},
+        "pace": {one.new.engine: one.pace for one in comparisons},
         "pending": {one.new.engine: dict(one.pending) for one in comparisons},
     }
 
@@ -215,8 +223,8 @@ def _schema_changes(old: Side, new: Side, rule: Classify) -> dict[str, Any]:
     both = {unit for unit in both if unit[1] in pairs}
     schemas = len({case for _, case, *_ in both})
     sampled, rates = is_sample(old.run) and is_sample(new.run), []
-    for kind, effects in _COUNTED.items():
-        before, after = first.met(effects, both), second.met(effects, both)
+    for kind in ("leak", "loss", "trap"):
+        before, after = (side.met(COUNTED[kind], both) for side in (first, second))
         counts = schemas, len(before & after), len(after - before), len(before - after)
         (row,) = paired([counts], sampled=sampled)
         about = {"kind": kind, "schemas": schemas, "both": row["both"]}

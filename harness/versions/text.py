@@ -54,6 +54,11 @@ def _comparison(one: Comparison, most: int) -> Iterator[str]:
             f"The search for bugs was stopped: {left:,} verdicts are not shrunk yet, so there may"
             " be more of each."
         )
+    if not 0.8 <= one.pace <= 1.25:
+        yield (
+            f"The new run's machine took {one.pace:.2g} times as long for the same work: what is"
+            " out of time, and the times, differ by that, too."
+        )
     yield ""
     yield from _schemas(one)
     yield ""

@@ -63,28 +63,43 @@ def test_builds_of_one_version_are_two_sides(tmp_path):
     assert (old.label, new.label) == ("1.0 (./old.whl)", "1.0 (./new.whl)")
 
 
-def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted():
-    effects = (LOST_VALUE, TRAP, SPELLING)
+def told_of(*effects, machines=({}, {})):
+    """Two versions whose new bugs have these effects, in runs on these machines."""
     figures = {"p50": 1, "p99": 2}
     times = {"time_to_first_mask": figures, "time_between_masks": dict.fromkeys(figures)}
-    told = comparison_markdown(
-        [
-            Comparison(
-                old=SimpleNamespace(label="1.0"),
-                new=SimpleNamespace(label="2.0", engine="a@2.0"),
-                changes=tuple(BugChange(bug(effect=one), NEW, "") for one in effects),
-                schemas={
-                    "schemas": 9,
-                    "compiled_now": {"x": "refused: no"},
-                    "not_now": dict.fromkeys("abcdefghij", "died: late") | {"k": "crashed"},
-                    "rates": (),
-                },
-                times={"old": times, "new": times},
-                pending={"1.0": 0},
-            )
-        ],
-        most=2,
+    old, new = (SimpleNamespace(manifest={"machine": one}) for one in machines)
+    one = Comparison(
+        old=SimpleNamespace(label="1.0", run=old),
+        new=SimpleNamespace(label="2.0", engine="a@2.0", run=new),
+        changes=tuple(BugChange(bug(effect=one), NEW, "") for one in effects),
+        schemas={
+            "schemas": 9,
+            "compiled_now": {"x": "refused: no"},
+            "not_now": dict.fromkeys("abcdefghij", "died: late") | {"k": "crashed"},
+            "rates": (),
+        },
+        times={"old": times, "new": times},
+        pending={"1.0": 0},
     )
+    return comparison_markdown([one], most=2)
+
+
+@pytest.mark.parametrize(
+    ("paces", "said"),
+    [((100, 190), "took 1.9 times"), ((190, 95), "took 0.5 times"), ((100, 120), None)],
+)
+def test_that_two_runs_had_machines_of_another_pace_is_said_before_times(paces, said):
+    """Else what is out of time on the slow one would be told as the version's doing."""
+    told = told_of(machines=[{"pace": pace} for pace in paces])
+    assert (f"The new run's machine {said}" in told) if said else ("machine" not in told)
+
+
+def test_of_machines_whose_pace_is_not_known_nothing_is_said():
+    assert "machine" not in told_of(machines=({"pace": 100}, {}))
+
+
+def test_of_many_bugs_the_first_are_listed_and_those_that_cost_a_value_counted():
+    told = told_of(LOST_VALUE, TRAP, SPELLING)
     assert "3 new bugs, 0 fixed" in told
     assert "of these cost a value: 2 new, 0 fixed" in told
     assert told.count("lost value:") + told.count("trap:") == 2

@@ -26,6 +26,7 @@ from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
 from harness.optional import require
+from harness.printable import one_line
 from harness.workers.lineage import MARK, adopt_orphans, below, end_all, marked
 from harness.workers.temporary_directories import temporary_directory
 
@@ -178,7 +179,7 @@ def existing_cluster(address: str) -> Iterator[Cluster]:
     try:
         _connect(ray, address)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        message = f"no Ray cluster can be reached at {address}: {_first_line(error)}"
+        message = f"no Ray cluster can be reached at {address}: {one_line(str(error))}"
         raise MaskcourtError(message, "is it running, from here?") from error
     try:
         yield Cluster(ray, False)
@@ -210,12 +211,8 @@ def _started(nodes: int, directory: Path) -> Any:
     except Exception as error:
         full = shutil.disk_usage(directory).free < _ROOM
         hint = f"there is no room in {directory.parent}" if full else "--debug shows more"
-        raise MaskcourtError(f"Ray does not start: {_first_line(error)}", hint) from error
+        raise MaskcourtError(f"Ray does not start: {one_line(str(error))}", hint) from error
     return cluster
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _connect(ray: ModuleType, address: str) -> None:
