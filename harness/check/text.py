@@ -200,7 +200,7 @@ def sentence(engine: str, answers: Answers) -> str:
         does[words] = [one for one in mine if one.costs(DOES[name])]
     tools = [answers.tools.get(one, ".output") for one in answers.schemas]
     what = "schemas" if any(one.endswith(".output") for one in tools) else "tools"
-    all_ = f"all {len(mine)}" if taken == len(mine) else f"{taken} of {len(mine)}"
+    all_ = f"all {len(mine)}" if taken == len(mine) > 1 else f"{taken} of {len(mine)}"
     parts = [
         f"{words} {len(some)}: {some_of([answers.short(one.schema) for one in some])}"
         for words, some in does.items()
@@ -241,8 +241,10 @@ def overview(answers: Answers) -> tuple[Table, str]:
             rows.append({"schema": schema, **cells})
         rare += any(cells.values())
     others, rare = len(answers.schemas) - len(rows), rare - len(rows)
-    but = f", but for unusual values (in brackets above) in {rare}" if rare else ""
-    return Table.of("", columns, rows), f"{plural(others, 'other')}: nothing{but}"
+    but = f", but for unusual values in {rare}" if rare else ""
+    rare_too = any("(" in str(row.get(name)) for row in rows for name in answers.engines)
+    title = "In brackets: with unusual values alone" * rare_too
+    return Table.of(title, columns, rows), f"{plural(others, 'other')}: nothing{but}"
 
 
 def finding_lines(answers: Answers) -> Iterator[str]:
@@ -314,9 +316,9 @@ class CheckOutput(LiveLine):
             told = (wrapped(sentence(one, self._answers)) for one in self._answers.engines)
             self.write("".join(f"{line}\n" for lines in told for line in lines))
             table, others = overview(self._answers)
-            if table.rows:
+            if table.rows:  # else the sentences have said it
                 print_table(table)
-            self.write(f"{others}\n")
+                self.write(f"{others}\n")
             self.write("".join(f"{line}\n" for line in finding_lines(self._answers)))
         else:
             schema = self._answers.schemas[0]

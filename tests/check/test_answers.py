@@ -12,6 +12,7 @@ from harness.check.text import (
     answer_lines,
     error_parts,
     junit,
+    overview,
     sentence,
     write_page,
 )
@@ -214,7 +215,22 @@ def test_as_json():
 def test_with_the_outputs_of_tools_it_is_schemas_that_are_counted():
     found = Answers(("time/now.output",), ("a",), {"time/now.output": "now.output"})
     found.add(clean("a", schema="time/now.output"))
-    assert sentence("a", found).startswith("a 1.2 takes all 1 schemas and ")
+    assert sentence("a", found).startswith("a 1.2 takes 1 of 1 schemas and ")
+
+
+def test_a_table_with_brackets_says_what_they_are():
+    """The others are not in it; where there is none the sentences have said what there is."""
+    found = Answers(("s", "t (1)", "u"), ("a", "b"))
+    for one in (
+        *(errs("a", replace(FORBIDDEN, bug=None), schema="s"), errs("b", ALLOWED, schema="s")),
+        *(clean("a", schema="t (1)"), clean("b", schema="t (1)")),
+        *(errs("a", ALLOWED, schema="u"), clean("b", schema="u")),
+    ):
+        found.add(one)
+    table, others = overview(found)
+    assert table.title == "In brackets: with unusual values alone"
+    assert others == "2 others: nothing, but for unusual values in 1"
+    assert [*table.rows] == [{"schema": "s", "a": "loses", "b": "(leaks)"}]
 
 
 def test_of_many_tools_a_sentence_for_each_engine_leads(capsys):
@@ -244,7 +260,8 @@ def test_of_many_tools_a_sentence_for_each_engine_leads(capsys):
     assert rows == [
         *(["time/now", "loses", "-"], ["time/zone", "loses", "refuses"]),
     ]
-    assert "1 other: nothing, but for unusual values (in brackets above) in 1" in said
+    assert "1 other: nothing, but for unusual values in 1" in said
+    assert "In brackets" not in said
     assert "b 1.2 refuses it: No. (zone)" in said
     loss, leak = said.index("a 1.2 cannot write a valid value (now, zone)"), said.index("(convert)")
     assert loss < said.index("smallest case") < leak < said.index("a: set x (with time/now)")
