@@ -229,10 +229,7 @@ def _cell(answer: Answer) -> str:
 
 
 def overview(answers: Answers) -> tuple[Table, str]:
-    """Schema by engine where there is a finding, and the others in words.
-
-    In brackets stands what unusual values alone show.
-    """
+    """Schema by engine where there is a finding, unusual ones in brackets; the others in words."""
     columns = [Column("schema", "", fold=False), *map(Column, answers.engines)]
     rows, rare = [], 0
     for schema in answers.schemas:
@@ -242,8 +239,8 @@ def overview(answers: Answers) -> tuple[Table, str]:
         rare += any(cells.values())
     others, rare = len(answers.schemas) - len(rows), rare - len(rows)
     but = f", but for unusual values in {rare}" if rare else ""
-    rare_too = any("(" in str(row.get(name)) for row in rows for name in answers.engines)
-    title = "In brackets: with unusual values alone" * rare_too
+    bracketed = any("(" in str(row.get(name)) for row in rows for name in answers.engines)
+    title = "In brackets: with unusual values alone" if bracketed else ""
     return Table.of(title, columns, rows), f"{plural(others, 'other')}: nothing{but}"
 
 
@@ -264,10 +261,11 @@ def finding_lines(answers: Answers) -> Iterator[str]:
         for error, answer in sorted(pairs, key=lambda pair: (pair[0].bug is None, pair[0].order)):
             if error.bug is not None or not shown:
                 shown.setdefault("" if error.bug is None else error.bug.id, (error, answer))
-        names = list(dict.fromkeys(answers.short(answer.schema) for _, answer in pairs))
+        met = [answers.short(answer.schema) for _, answer in pairs]
         for error, answer in shown.values():
+            names = [*dict.fromkeys([answers.short(answer.schema), *met])]
             yield from wrapped(f"{answer.name} {IN_WORDS[error.effect]} ({some_of(names)})")
-            yield from _error_lines("    such as ", error)
+            yield from _error_lines(f"    such as {'(under the first) ' * (len(names) > 1)}", error)
 
 
 class CheckOutput(LiveLine):

@@ -264,6 +264,8 @@ def test_of_many_tools_a_sentence_for_each_engine_leads(capsys):
     assert "In brackets" not in said
     assert "b 1.2 refuses it: No. (zone)" in said
     loss, leak = said.index("a 1.2 cannot write a valid value (now, zone)"), said.index("(convert)")
+    assert 'such as (under the first) {"a": ' in said[loss:leak]
+    assert "under the first" not in said[leak:]
     assert loss < said.index("smallest case") < leak < said.index("a: set x (with time/now)")
     assert found.row()["schemas"][0]["tool"] == "now"
 
