@@ -23,7 +23,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise RunDirectoryError(
             f"{path} cannot be written: {error.strerror or error}",
-            "mend that and run again: finished cases are kept; or choose another --out",
+            "mend that and run again, or choose another: finished cases are kept",
         ) from error
 
 

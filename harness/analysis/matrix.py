@@ -16,6 +16,7 @@ from harness.analysis.stored import WORST_FIRST, StoredRun, statement
 from harness.printable import plural
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, witnesses
+from harness.runs.made_with import vocabulary_at_hand
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import COSTLY, LEAKS, LOSSES, SPELLING, TRAPS
 
@@ -141,7 +142,7 @@ def _examples(stored: StoredRun) -> dict[tuple[int, str], dict[str, Any]]:
     cannot be printed is written out, and a long text is cut. Nothing where the vocabulary is not at
     hand.
     """
-    if (vocabulary := stored.vocabulary) is None:
+    if (vocabulary := vocabulary_at_hand(stored.run)) is None:
         return {}
     stored.add_able()
     column_of = {effect: name for name, effects in _OF_EFFECT.items() for effect in effects}

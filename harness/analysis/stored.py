@@ -21,11 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from harness.errors import RunDirectoryError
-from harness.inputs.vocabulary import Vocabulary
 from harness.optional import without_pandas
 from harness.replay.witness_reader import every
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import vocabulary_at_hand
 from harness.runs.tables import GENERATED, SCHEMAS, TEXT_TABLES, VERDICT_TABLES
 from harness.verdict_kinds import FORMAT_ONLY, INSTANCE, SAMPLE, SHOWN_BY, WALK
 from harness.workers.outcomes import EXCLUDING
@@ -69,11 +67,6 @@ class StoredRun:
     def cases(self) -> tuple[str, ...]:
         """The names of the cases, in the order of the run."""
         return tuple(self.run.table("cases", ["case"])["case"].to_pylist())
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary | None:
-        """The vocabulary of the run, if it is at hand: reading a run asks no network."""
-        return vocabulary_at_hand(self.run)
 
     def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         """The rows that a statement gives, by the names of its columns; ``$1`` is a value."""

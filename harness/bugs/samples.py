@@ -23,7 +23,7 @@ from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ERRORS
 
-FORMAT: Final = 22
+FORMAT: Final = 23
 """Raised whenever the same verdict may shrink to another case."""
 FILE: Final = "bugs.jsonl"
 _ANY: Final = ("utf-8", "surrogateescape")
@@ -81,13 +81,11 @@ class ShrunkVerdict:
 
 def smallest(samples: Iterable[ShrunkVerdict]) -> dict[tuple[str, str], ShrunkVerdict]:
     """The sample with the smallest case of each bug in each engine, by bug and engine."""
-    best: dict[tuple[str, str], tuple[ErrorCase, ShrunkVerdict]] = {}
-    for sample in samples:
-        if (error := sample.error) is not None:
-            key = (sample.bug, error.engine)
-            if key not in best or error.size < best[key][0].size:
-                best[key] = error, sample
-    return {key: sample for key, (_, sample) in best.items()}
+    best: dict[tuple[str, str], ShrunkVerdict] = {}
+    found = [(one.error, one) for one in samples if one.error is not None]
+    for error, sample in sorted(found, key=lambda pair: (pair[0].size, pair[1].verdict)):
+        best.setdefault((sample.bug, error.engine), sample)
+    return best
 
 
 class SampleFile:

@@ -183,17 +183,19 @@ class Trial:
 
     def reproduce(self, case: ErrorCase) -> Symptom | None:
         """The error that a case shows; None where it shows none of its kind."""
-        return next(self.reproduce_all([case]))
+        return self.reproduce_all([case])[0]
 
-    def reproduce_all(self, cases: Sequence[ErrorCase]) -> Iterator[Symptom | None]:
+    def reproduce_all(self, cases: Sequence[ErrorCase]) -> list[Symptom | None]:
         """What each of some cases with one schema and one kind shows."""
         kind = cases[0].kind
         rulings = self._rulings(cases)
         wanted = [at for at, ruling in enumerate(rulings) if _may_be(kind, ruling)]
         probed = self._probed([cases[at] for at in wanted])
         probes = dict(zip(wanted, probed, strict=False))
-        for at, (case, ruling) in enumerate(zip(cases, rulings, strict=True)):
-            yield self._symptom(case, ruling, probes[at]) if at in probes else None
+        return [  # all of them now: what the engine printed of this schema is soon forgotten
+            self._symptom(case, ruling, probes[at]) if at in probes else None
+            for at, (case, ruling) in enumerate(zip(cases, rulings, strict=True))
+        ]
 
     def are_right(self, cases: Sequence[ErrorCase]) -> list[bool]:
         """Whether the engine does with texts what both validators say, where that shows an error.

@@ -113,7 +113,7 @@ def remedies(
         tries.leave_out(name)
     yield from (f"{spec.name}: {line}" for line in tries.lines())
     for text in texts:
-        yield from _left_out(trial, text, answer.message, spec.name)
+        yield from _left_out(trial, text, answer.message, spec.name, stops)
 
 
 @dataclass
@@ -175,7 +175,7 @@ class _Tries:
                 yield f"{what}: mends {', '.join(told)}"
             if "" in self.mended[what]:
                 yield f"{what}: it takes the schema then"
-        if self.stops():
+        if (self.problems or self.texts) and self.stops():
             yield "other remedies were not tried for want of time (--shrink-budget)"
 
 
@@ -247,7 +247,9 @@ def _rewritten(rewriting: Rewriting, schema: Any) -> Any:
     return None if draft is None else everywhere(rewriting, schema, draft.name)
 
 
-def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]:
+def _left_out(
+    trial: Trial, text: str, heard: str, engine: str, stops: Callable[[], bool]
+) -> Iterator[str]:
     """Which keywords a schema must do without for the engine to take it."""
     schema = parse(text)
     names = sorted(_keywords(schema))
@@ -255,7 +257,7 @@ def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]
     tries = [mentioned] + [[one] for one in names if one not in _TOGETHER]
     tries.append([one for one in names if one in _TOGETHER])
     for names in tries:
-        if names and trial.compiles(compact(_without(schema, names))):
+        if names and not stops() and trial.compiles(compact(_without(schema, names))):
             left = f"leave out {_listed(names)}, and check that afterwards"
             yield f"{engine}: {left}: it takes the schema then"
             return

@@ -39,7 +39,7 @@ _VALIDATE: Final = (
 )
 _CLASSES: Final = {WARNED: "it warns of this itself", DEPARTURE: "declared"}
 _LEAD: Final = (
-    "Each engine was tried by itself. What is called valid or invalid, jsonschema and "
+    "What is called valid or invalid, jsonschema and "
     "jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No "
     "error found is no proof that there is none."
 )
@@ -140,8 +140,8 @@ def covered_line(covered: Covered) -> str:
     texts = len(covered.valid) + len(covered.invalid)
     if not texts:
         return _NOTHING
-    known = f"{texts:,} whole texts ({len(covered.valid):,} valid)"
-    places = f" and {covered.positions:,} places token by token" if covered.positions else ""
+    known = f"{plural(texts, 'whole text')} ({len(covered.valid):,} valid)"
+    places = f" and {plural(covered.positions, 'place')} token by token" * bool(covered.positions)
     return f"tried: {known}{places}"
 
 
@@ -208,7 +208,8 @@ def sentence(engine: str, answers: Answers) -> str:
     ]
     told = with_version(engine, max(one.version for one in mine))
     if not any(does[words] for words in _OF_MANY.values()):
-        parts.append("no everyday value is lost or let through" if taken else "nothing is known")
+        nothing = "no everyday value was found lost or let through"
+        parts.append(nothing if taken else "nothing is known")
     rare = [
         f"{name} {count}"
         for name, effect in DOES.items()
@@ -234,14 +235,15 @@ def overview(answers: Answers) -> tuple[Table, str]:
     rows, rare = [], 0
     for schema in answers.schemas:
         cells = {one.engine: _cell(one) or None for one in answers.of(schema)}
-        if any(one.is_urgent for one in answers.of(schema)):
+        if any(cell and cell[0] != "(" for cell in cells.values()):
             rows.append({"schema": schema, **cells})
-        rare += any(cells.values())
-    others, rare = len(answers.schemas) - len(rows), rare - len(rows)
-    but = f", but for unusual values in {rare}" if rare else ""
+        else:
+            rare += any(cells.values())
+    others = plural(len(answers.schemas) - len(rows), "other")
+    but = f", but for unusual ones in {rare}" if rare else ""
     bracketed = any("(" in str(row.get(name)) for row in rows for name in answers.engines)
-    title = "In brackets: with unusual values alone" if bracketed else ""
-    return Table.of(title, columns, rows), f"{plural(others, 'other')}: nothing{but}"
+    note = "in brackets: with unusual values alone" if bracketed else ""
+    return Table.of("", columns, rows, note), f"{others}: {_NO_VALUE}{but}"
 
 
 def finding_lines(answers: Answers) -> Iterator[str]:
@@ -294,7 +296,7 @@ class CheckOutput(LiveLine):
         """Tell of an answer that was added."""
         if answer.whole:
             if self._early:
-                self._print_whole()
+                self._print([answer])
         elif not self._many or answer.is_urgent or answer.engine not in self._begun:
             self._begun.add(answer.engine)
             about = f"{answer.schema}: " if self._many else ""
@@ -316,22 +318,17 @@ class CheckOutput(LiveLine):
             table, others = overview(self._answers)
             if table.rows:  # else the sentences have said it
                 print_table(table)
-                self.write(f"{others}\n")
+                self.write(f"{others}\n" * (len(table.rows) < len(self._answers.schemas)))
             self.write("".join(f"{line}\n" for line in finding_lines(self._answers)))
         else:
-            schema = self._answers.schemas[0]
-            self._print_block(schema, self._answers.of(schema))
+            self._print(self._answers.of(self._answers.schemas[0]))
         if advice := advice_lines(self._answers):
             self.write("".join(f"{line}\n" for line in ("What to do:", *advice)))
 
-    def _print_whole(self) -> None:
-        """Print the whole answers about the schema."""
-        schema = self._answers.schemas[0]
-        self._print_block(schema, [one for one in self._answers.of(schema) if one.whole])
-
-    def _print_block(self, schema: str, answers: list[Answer]) -> None:
+    def _print(self, answers: list[Answer]) -> None:
+        """Print the answers about the schema that are not printed."""
         new = [one for one in answers if one.engine not in self._shown]
-        lines = [schema] if new and not self._shown else []
+        lines = [self._answers.schemas[0]] if new and not self._shown else []
         for one in new:
             self._shown.add(one.engine)
             lines += answer_lines(one)

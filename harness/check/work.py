@@ -95,7 +95,7 @@ class SchemaCheck:
         self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
         self._threads: set[int] = set()
         self._budget, self._spent = request.compile_seconds, dict[str, float]()
-        self._late = f"not compiled within {self._budget:g} s (--compile-budget)"
+        self._late = f"not tried: others took {self._budget:g} s to compile (--compile-budget)"
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -375,21 +375,12 @@ class _Quiet(RunProgress):
 
     def __init__(self, total: int, heard: Callable[[CaseDone], None]) -> None:
         super().__init__(total)
-        self._heard = heard
+        self._bar, self._heard = None, heard
 
     def case_stored(self, case: CaseDone) -> None:
         self._heard(case)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def plain(self, line: str) -> None: ...
-
     def say(self, line: str) -> None: ...
-
-    def update(self, done: int, note: str | None = None, total: int | None = None) -> None: ...
 
 
 def _lines(schemas: Mapping[str, str], request: CheckRequest) -> Iterator[str]:

@@ -26,7 +26,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.pointers import objects_in
 from harness.runs.directory import RowNumbers, RunDirectory
 from harness.runs.made_with import vocabulary_of
-from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES, Words
+from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Words
 from harness.schemas.schema import Schema, mapping, number, types
 from harness.verdict_kinds import WALK
 
@@ -61,9 +61,9 @@ class VerdictRows:
         self.evidence = evidence
         self._given = vocabulary
         names = ["case", *_PLACED[evidence], "token", *_WORDS]
-        self._columns = self._read(VERDICT_TABLES[evidence], names)
+        self._columns = self.run.table(VERDICT_TABLES[evidence], names)
         self.size = len(self._columns["case"])
-        self._cases = self._read("cases", ["case", "schema", "references"])
+        self._cases = self.run.table("cases", ["case", "schema", "references"])
 
     @cache  # noqa: B019 - as long as the run is read
     def words(self, name: str) -> Words:
@@ -115,12 +115,6 @@ class VerdictRows:
             raise UsageError(f"the vocabulary is not the one that {self.run.path} was made with")
         return self._given
 
-    def _read(self, table: str, columns: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
-        batches = [one.select(columns) for one in self.run.batches(table, columns)]
-        names = pa.schema([SCHEMAS[table].field(name) for name in columns])
-        found = pa.Table.from_batches(batches, names)
-        return dict(zip(columns, found.columns, strict=True))
-
     @cached_property
     def _case(self) -> npt.NDArray[np.int32]:
         """The row of each verdict's case."""
@@ -145,7 +139,7 @@ class VerdictRows:
     @cached_property
     def _offsets(self) -> dict[tuple[int, ...], int]:
         """Where each position of a walk stands in its text, by case, walk and number."""
-        table = self._read("positions", ["case", "walk", "position", "offset"])
+        table = self.run.table("positions", ["case", "walk", "position", "offset"])
         columns = [table[name].to_pylist() for name in ("walk", "position", "offset")]
         *keys, offsets = self._case_of(table["case"]).tolist(), *columns
         return dict(zip(zip(*keys, strict=True), offsets, strict=True))
@@ -153,7 +147,9 @@ class VerdictRows:
     @cached_property
     def _texts(self) -> dict[tuple[int, ...], tuple[bytes, list[int]]]:
         """The texts that engines were fed, with their tokens, by case and number."""
-        table = self._read(TEXT_TABLES[self.evidence], ["case", self.evidence, "text", "tokens"])
+        table = self.run.table(
+            TEXT_TABLES[self.evidence], ["case", self.evidence, "text", "tokens"]
+        )
         keys = self._case_of(table["case"]).tolist(), table[self.evidence].to_pylist()
         texts = table["text"].to_pylist(), table["tokens"].to_pylist()
         return dict(zip(zip(*keys, strict=True), zip(*texts, strict=True), strict=True))
@@ -199,12 +195,12 @@ class VerdictRows:
 
     @cached_property
     def _completion(self) -> pa.ChunkedArray:
-        return self._read(VERDICT_TABLES[WALK], ["completion"])["completion"]
+        return self.run.table(VERDICT_TABLES[WALK], ["completion"])["completion"]
 
     @cached_property
     def _completions(self) -> dict[tuple[int, int], bytes]:
         """What comes after the token in each valid text of a walk, by case and number."""
-        table = self._read("completions", ["case", "completion", "text"])
+        table = self.run.table("completions", ["case", "completion", "text"])
         cases, numbers = self._case_of(table["case"]).tolist(), table["completion"].to_pylist()
         keys = zip(cases, numbers, strict=True)
         return dict(zip(keys, table["text"].to_pylist(), strict=True))
@@ -244,7 +240,7 @@ class VerdictRows:
     @cache  # noqa: B019 - as long as the run is read
     def _output_of(self, engine: str) -> dict[int, str]:
         """What an engine printed when it compiled, by row of the case."""
-        table = self._read("engines", ["case", "engine", "stage", "output"])
+        table = self.run.table("engines", ["case", "engine", "stage", "output"])
         mine = _words(table["engine"]).equal(engine) & _words(table["stage"]).equal("compile")
         printed = table["output"].filter(pa.array(mine)).to_pylist()
         return dict(zip(self._case_of(table["case"])[mine].tolist(), printed, strict=True))

@@ -56,7 +56,7 @@ class BaselineCheck:
 
     def fails(self, run: RunDirectory, bugs: BugList | None, rule: Classify) -> bool:
         """Write the files that are asked for, print what differs; whether the run fails."""
-        from harness.analysis.stored import StoredRun
+        from harness.analysis.stored import stored_run
         from harness.versions import text
         from harness.versions.baseline import Baseline, against, outcomes_of
 
@@ -65,7 +65,7 @@ class BaselineCheck:
                 "a baseline needs all bugs of a finished run", "the same command goes on"
             )
         known = self.read()
-        outcomes = outcomes_of(StoredRun(run, rule))
+        outcomes = outcomes_of(stored_run(run, rule))
         diff = against(known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
         _write(self.junit, lambda: text.baseline_junit(diff, outcomes))
         _write(self.summary, lambda: text.baseline_markdown(diff))

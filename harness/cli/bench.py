@@ -23,8 +23,9 @@ def bench(
     from harness.execution.bench import bench as run_bench
 
     if request.constraint == "regex":
-        if fail_on.kinds:
-            raise UsageError("--fail-on does not go with --constraint regex", "read --json")
+        if fail_on.kinds or baseline.asked:
+            asked = "--fail-on" if fail_on.kinds else "a baseline, --junit or --summary"
+            raise UsageError(f"{asked} does not go with --constraint regex", "read --json")
         _judge_patterns(request, budget, as_json=json.as_json)
         return
     baseline.read()

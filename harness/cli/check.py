@@ -18,22 +18,28 @@ from harness.cli.common import FAILURES, Json
 from harness.cli.options import command
 from harness.console import print_json, tell
 from harness.errors import InputError
+from harness.files import write_whole
 from harness.inputs.limits import read_file
 from harness.options import RESULT, option
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
-    from harness.check.answers import Answer
+    from harness.check.answers import Answer, ProvenError
+
+
+def _bugs(answer: Answer) -> list[ProvenError]:
+    """Errors that the engine neither declares nor warns of."""
+    return [error for error in answer.errors if error.class_ == BUG]
 
 
 def _has(effects: Sequence[str], answer: Answer) -> bool:
-    return any(error.effect in effects and error.class_ == BUG for error in answer.errors)
+    return any(error.effect in effects for error in _bugs(answer))
 
 
 _FAILURES: Final[Mapping[str, Callable[[Answer], bool]]] = {
     **{name: functools.partial(_has, effects) for name, effects in FAILURES.items()},
-    "false_acceptances": lambda answer: any(error.lets_through for error in answer.errors),
-    "false_rejections": lambda answer: any(error.forbids for error in answer.errors),
+    "false_acceptances": lambda answer: any(one.lets_through for one in _bugs(answer)),
+    "false_rejections": lambda answer: any(one.forbids for one in _bugs(answer)),
     "refuses": lambda answer: answer.status == "refuses",
     "failed": lambda answer: answer.status == "failed",
 }
@@ -152,7 +158,7 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
         if _FAILURES[what](_new(answer, known))
     ]
     if result.junit is not None:
-        result.junit.write_text(junit(answers, failures), "utf-8")
+        write_whole(result.junit, junit(answers, failures))
     if failures and result.fail_on:
         reasons = [
             f"{one.schema}: {one.engine}: {what.replace('_', ' ')}" for one, what in failures

@@ -14,6 +14,7 @@ from harness.cli.options import RUN, command
 from harness.console import print_json
 from harness.errors import UsageError
 from harness.impact.request import ImpactRequest
+from harness.printable import plural
 from harness.render.table import Table
 from harness.render.terminal import print_lines, print_table
 from harness.verdict_kinds import LOST_VALUE, SPELLING, TRAP, UNCLEAR
@@ -89,8 +90,8 @@ def comparison_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     yield from (pair["verdict"] for pair in summary["pairs"])
     if summary["unanswerable"]:
         yield (
-            f"left out of these: {summary['unanswerable']} items that no text which keeps their"
-            " schema answers rightly"
+            f"left out of these: {plural(summary['unanswerable'], 'item')} that no text which keeps"
+            " the schema answers rightly"
         )
 
 
@@ -111,7 +112,7 @@ def answers_table(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, An
         others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
         numbers = (engine[key] for key in ("items", "answered", "parsed", "correct"))
         rows.append((name, *numbers, _share(engine["share"]), others))
-    return _table(f"answers to {task['name']}, {task['items']} items", columns, rows)
+    return _table(f"answers to {task['name']}, {plural(task['items'], 'item')}", columns, rows)
 
 
 def masks_table(engines: Mapping[str, Mapping[str, Any]]) -> Table:

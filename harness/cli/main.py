@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
@@ -32,6 +32,8 @@ _MODULES: Final = {
     **dict.fromkeys(("replay", "report", "tally"), "runs"),
 }
 """In which module of this package each command is."""
+_KEEPING: Final = frozenset({"bench", "sweep", "bugs", "compare", "conformance"})
+"""Commands that go on where they were interrupted, and do not say so themselves."""
 
 
 class _NobodyReads(Exception):
@@ -89,9 +91,9 @@ def main() -> NoReturn:
         with interrupts.heeded():
             cli.main(args=arguments, prog_name="maskcourt", standalone_mode=False)
     except click.exceptions.Abort as error:  # click's own form of an interrupt
-        _interrupted(str(error.__cause__ or ""))
+        _interrupted(str(error.__cause__ or ""), arguments)
     except KeyboardInterrupt as error:
-        _interrupted(str(error))
+        _interrupted(str(error), arguments)
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug=debug)
     except MaskcourtError as error:
@@ -120,10 +122,11 @@ def _nobody_reads() -> NoReturn:
     sys.exit(128 + signal.SIGPIPE)
 
 
-def _interrupted(kept: str = "") -> NoReturn:
-    kept = kept or "finished cases are kept, the same command goes on"
+def _interrupted(kept: str, arguments: Sequence[str]) -> NoReturn:
+    if not kept and not _KEEPING.isdisjoint(arguments[:1]):
+        kept = "finished cases are kept, the same command goes on"
     with contextlib.suppress(OSError):  # the terminal is gone: that is what SIGHUP tells
-        tell(f"maskcourt: interrupted; {kept}")
+        tell("maskcourt: interrupted" + f"; {kept}" * bool(kept))
     sys.exit(128 + interrupts.received())
 
 

@@ -14,7 +14,7 @@ from harness.engines.specs import DEFAULT, parse_specs
 from harness.inputs.case_selection import open_cases, select
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.options import option
-from harness.printable import one_line
+from harness.printable import one_line, plural
 from harness.protocol_checks.checks import CaseResult, Settings, run_checks
 from harness.protocol_checks.results import Summary, lines_of_witnesses, matrix
 from harness.protocol_checks.rules import RULES
@@ -59,7 +59,7 @@ def checked(asked: ProtocolRequest) -> list[CaseResult]:
     settings = Settings(vocabulary, Thoroughness(asked.seed))
     results: list[CaseResult] = []
     for spec in specs:
-        tell(f"{spec.name}: {len(cases)} cases")
+        tell(f"{spec.name}: {plural(len(cases), 'case')}")
         for number, result in enumerate(run_checks(spec, cases, settings), 1):
             results.append(result)
             tell(f"  {number}/{len(cases)} {result.case}")
@@ -74,5 +74,6 @@ def _print(summary: Summary, asked: ProtocolRequest) -> None:
         print_lines(f"`{rule}`: {RULES[rule].says}" for rule in broken)
         for engine, about in summary.engines.items():
             for case, reason in list(about["not_begun"].items())[:1]:
-                many = f"{engine} could not be tried on {len(about['not_begun'])} cases"
-                print_lines([f"{many}, such as {case}: {one_line(reason, 200)}"])
+                many = plural(len(about["not_begun"]), "case")
+                why = f"such as {case}: {one_line(reason, 200)}"
+                print_lines([f"{engine} could not be tried on {many}, {why}"])

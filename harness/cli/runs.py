@@ -14,7 +14,7 @@ from harness.cli.options import RUN, command
 from harness.cli.summary import sum_up
 from harness.console import print_json, say
 from harness.errors import UsageError
-from harness.files import require_writable
+from harness.files import require_writable, write_whole
 from harness.options import option
 from harness.report import SHOWN
 
@@ -52,7 +52,7 @@ def replay(
     """Repeat stored verdicts from nothing; exit with 1 when any comes out differently.
 
     VERDICT is a row of the run's table of verdicts, counted from 0; with an i before it, a row
-    of the table of instances' verdicts.
+    of the table of instances' verdicts, with an s of samples'.
     """
     from harness.replay import witness_reader
     from harness.replay.printing import print_replay, print_witness
@@ -99,15 +99,15 @@ class ReportOptions:
 @click.argument("run", type=RUN)
 def report(asked: ReportOptions, access: Trusting, json: Json, run: Path) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
-    if asked.out is not None:
-        require_writable(asked.out, directory=asked.kind != "html")
+    if asked.out is not None or asked.kind == "html":
+        require_writable(asked.out or run / "report.html", directory=asked.kind != "html")
     stored = access.open(run)
     if asked.kind == "html":
-        from harness.report.page.collect import write
+        from harness.report.page.collect import assembled, collect
 
         file = asked.out or run / "report.html"
-        what = {"verdicts": asked.sample, "seed": asked.seed}
-        files = {str(file): write(stored, file, str(run), **what)}
+        data = collect(stored, str(run), verdicts=asked.sample, seed=asked.seed)
+        files = {str(file): write_whole(file, assembled(data))}
     else:
         from harness.report import figures
         from harness.report.tables import write_tables

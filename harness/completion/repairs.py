@@ -134,7 +134,8 @@ class _Repair:
             if self._unwelcome(name, schema, variants, keyword):
                 del target[name]
         spare = [name for name in target if name not in fixed and name not in wanted]
-        high = min((count(one.get("maxProperties")) or len(target) for one in variants), default=0)
+        most = (count(one.get("maxProperties")) for one in variants)
+        high = min((len(target) if one is None else one for one in most), default=0)
         while keyword == "maxProperties" and spare and len(target) > high:
             del target[spare.pop()]
 

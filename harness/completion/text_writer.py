@@ -157,12 +157,8 @@ class _Pen:
     def __init__(
         self, writer: TextWriter, matcher: Matcher, hints: Hints, key: str, limit: int
     ) -> None:
-        self._writer = writer
-        self._vocabulary = writer.vocabulary
-        self._matcher = matcher
-        self._hints = hints
-        self._key = key
-        self._limit = limit
+        self._writer, self._vocabulary = writer, writer.vocabulary
+        self._matcher, self._hints, self._key, self._limit = matcher, hints, key, limit
         self._draws = 0
         self._mask: Mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
         self._cursor: Cursor | None = Cursor()
@@ -188,13 +184,18 @@ class _Pen:
                 continue
             if self._ended:
                 break
-            self._matcher.mask(self._mask)
-            token = preferences.choose(self._mask, f"{self._key}/{len(self._taken)}")
+            token = preferences.choose(self._masked(), f"{self._key}/{len(self._taken)}")
             if token is None:
                 return Rollout("dead_end", tuple(self._taken))
             if not self._take(token):
                 break
         return self._ended or Rollout("too_long", tuple(self._taken[: self._limit]))
+
+    def _masked(self) -> Mask:
+        """The mask here; one that the engine does not write allows nothing."""
+        self._mask[:] = 0
+        self._matcher.mask(self._mask)
+        return self._mask
 
     def _draw(self) -> float:
         self._draws += 1
@@ -216,8 +217,8 @@ class _Pen:
 
     def _follow(self, tokens: Sequence[int]) -> None:
         for token in tokens:
-            self._matcher.mask(self._mask)
-            if token < 0 or len(self._taken) >= self._limit or not allows(self._mask, token):
+            mask = self._masked()
+            if token < 0 or len(self._taken) >= self._limit or not allows(mask, token):
                 return
             if not self._take(token):
                 return
@@ -226,7 +227,7 @@ class _Pen:
         """Write what is chosen next, and what the engine forces after it; whether more may come."""
         chosen = False
         while len(self._taken) < self._limit:
-            self._matcher.mask(self._mask)
+            self._masked()
             bytes_ = self._writer.next_bytes(self._mask)
             ends = [token for token in self._vocabulary.eos_ids if allows(self._mask, token)]
             if not len(bytes_):

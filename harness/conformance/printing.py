@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.conformance.cells import all_places
 from harness.conformance.outcomes import ENFORCED, STATUSES, CellOutcome, ConformanceTable
+from harness.printable import plural
 from harness.render import table as tables
 from harness.render.table import Table
 
@@ -53,8 +54,8 @@ def as_markdown(table: ConformanceTable) -> str:
     ]
     some = (rows for rows in (keywords, places, totals) if rows)
     parts = [tables.as_markdown(Table.of("", rows[0], rows)) for rows in some]
-    if many := len(table.unjudged):
-        parts.append(f"{many:,} cases are left out: the validators cannot judge them.\n")
+    for why, many in Counter(table.unjudged.values()).most_common():
+        parts.append(f"{plural(many, 'case')} left out: {why}\n")
     return "\n".join(parts)
 
 

@@ -109,8 +109,8 @@ def _in_git(tree: Path) -> tuple[str, list[Path]]:
         files = [one for one in tree.rglob("*") if not one.is_dir()]
         return "no commit", [one for one in files if not _is_left(one, tree, hidden=True)]
     new = [one for one in _listed(tree, "--others") if not _is_left(one, tree)]
-    changed = _git(tree, "status", "--porcelain", "--untracked-files=no", "--", ".")
-    commit = _git(tree, "rev-parse", "--short=12", "HEAD").strip() or "none"
+    changed = git(tree, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    commit = git(tree, "rev-parse", "--short=12", "HEAD").strip() or "none"
     inner = {one for one in (*known, *new) if one.is_dir() and not one.is_symlink()}
     own = {*known, *new}.difference(inner).union(*(_in_git(one)[1] for one in inner))
     return f"commit {commit}" + (" dirty" if changed or new else ""), list(own)
@@ -125,11 +125,11 @@ def _is_left(file: Path, tree: Path, *, hidden: bool = False) -> bool:
 
 
 def _listed(tree: Path, which: str) -> list[Path]:
-    names = _git(tree, "ls-files", "-z", which, "--exclude-standard").split("\0")
+    names = git(tree, "ls-files", "-z", which, "--exclude-standard").split("\0")
     return [tree / name for name in names if name]
 
 
-def _git(tree: Path, *command: str) -> str:
+def git(tree: Path, *command: str) -> str:
     """What git says of the tree; nothing where it fails."""
     # a hook's own variables would have it speak of another repository
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -117,11 +117,11 @@ def listed_engines() -> dict[str, dict[str, Any]]:
         except UsageError as problem:  # a broken plug-in must not hide the other engines
             row["problem"] = str(problem)
             continue
-        row["distribution"] = distribution = adapter.DISTRIBUTION
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            row["installed"] = importlib.metadata.version(distribution)
         row["tested"] = getattr(adapter, "TESTED", None)
-        row["at_hand"] = at_hand(distribution)
+        if distribution := getattr(adapter, "DISTRIBUTION", None):  # some have none
+            row |= {"distribution": distribution, "at_hand": at_hand(distribution)}
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                row["installed"] = importlib.metadata.version(distribution)
         row["options"] = {
             key: {"default": one.default, "choices": one.choices, "help": one.help}
             for key, one in adapter.OPTIONS.items()

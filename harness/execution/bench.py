@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -19,6 +18,7 @@ from typing import Any
 
 from harness import __version__
 from harness.directories import data_path
+from harness.engines.builds import git
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.execution.dispatch import Begin, Dispatch, LaneProcesses
@@ -234,13 +234,8 @@ def _pace() -> int:
 
 def commit() -> str | None:
     """The commit of this checkout, if it is one."""
-    command = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parents[2])]
-    command += ["describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None
+    here = Path(__file__).resolve().parents[2]
+    return git(here, "describe", "--always", "--dirty", "--abbrev=12").strip() or None
 
 
 def _seconds(run: RunDirectory) -> float:

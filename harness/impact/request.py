@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.engines.panel import Limits
+from harness.engines.panel import Limits, limit_option
 from harness.engines.specs import DEFAULT
 from harness.impact.generation import Generation
 from harness.options import LIMITS, option
@@ -37,14 +37,7 @@ class ImpactRequest:
     seed: int = option(0, "Of the sample.")
     how: Generation = field(default_factory=Generation)
     device: str = option("auto", "As torch names it.", heading=LIMITS)
-    compile: float = option(
-        60.0,
-        "Seconds of processor time per schema.",
-        "--compile-timeout",
-        heading=LIMITS,
-        above=0,
-        unit="SECONDS",
-    )
+    compile: float = limit_option(60.0, "schema", "--compile-timeout")
 
     @property
     def limits(self) -> Limits:

@@ -24,13 +24,13 @@ from harness.impact.items import Task, sampled
 from harness.impact.request import ImpactRequest
 from harness.impact.transformers_model import open_model
 from harness.live import LiveLine
-from harness.runs.directory import refuse_foreign
+from harness.runs.directory import check_place
 from harness.workers.temporary_directories import saved_vocabulary
 
 
 def run_impact(request: ImpactRequest, task: Task) -> ImpactRun:
     """Run a task, or go on with it where it was interrupted; finished items are kept."""
-    refuse_foreign(request.out, IMPACT)
+    check_place(request.out, IMPACT)
     specs = provide_all(parse_specs(request.engines))
     items = sampled(task.items(), request.sample, request.seed)
     if not items:

@@ -109,8 +109,9 @@ def _defined(tools: list[Any], where: str) -> Iterator[tuple[str, Any]]:
     """The schemas of definitions; a tool of a model's own, and one without arguments, has none."""
     for number, tool in enumerate(tools):
         body = mapped(tool, "function") or tool
-        name = body.get("name") if isinstance(body, dict) else None
-        schemas = {suffix: body[one] for one, suffix in _SCHEMAS.items() if one in (body or ())}
+        body = body if isinstance(body, dict) else {}
+        name = body.get("name")
+        schemas = {suffix: body[one] for one, suffix in _SCHEMAS.items() if one in body}
         if isinstance(name, str) and "" in schemas:
             yield from ((name + suffix, schema) for suffix, schema in schemas.items())
         elif not isinstance(tool, dict) or "type" not in tool:

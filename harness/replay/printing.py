@@ -15,7 +15,7 @@ from rich.progress import TimeRemainingColumn
 from harness.console import print_json, say
 from harness.inputs.vocabulary import Vocabulary
 from harness.live import LiveLine
-from harness.printable import escaped, json_text, printable
+from harness.printable import escaped, json_text, plural, printable
 from harness.replay.repeat import replay
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, spelled, witnesses
@@ -137,7 +137,7 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     completion = witness["completion"]
     if completion["ids"]:
         by = f", which {witness['accepter']} allows" if witness["accepter"] else ""
-        yield f"completion of {len(completion['ids'])} tokens{by}:"
+        yield f"completion of {plural(len(completion['ids']), 'token')}{by}:"
         yield from _indented(printable(completion["text"]))
     if witness["validators"] is not None:
         yield from _opinions(witness["validators"])
@@ -191,7 +191,7 @@ def _effect(witness: Mapping[str, Any]) -> Iterator[str]:
     by = f", shown by a {reasons['shown_by']} value" if reasons["shown_by"] else ""
     yield f"effect: {effect.replace('_', ' ')}{by}"
     if asked := reasons["spellings_asked"]:
-        yield f"  refused: {asked:,} usual spellings"
+        yield f"  refused: {plural(asked, 'usual spelling')}"
     if witness["spelling"]:
         yield f"  taken: {printable(witness['spelling'])}"
 

@@ -37,6 +37,7 @@ schemas = functools.partial(plural, noun="schema")
 _MORE_BUGS = {
     True: "all bugs, their smallest cases; --write: scripts",
     False: "the few bugs behind the verdicts; goes on",
+    None: "the few bugs behind the verdicts",
 }
 _PROBLEMS = {
     "refused": "refused",
@@ -176,8 +177,8 @@ def _closing(
         yield "; ".join(bugs.told(most=2))
     yield f"run: {stored.run.path}"
     if tally["finished"] and (bugs is None or bugs.verdicts):
-        yield f"  maskcourt bugs {path}    {_MORE_BUGS[bugs is not None and not bugs.pending]}"
-    yield f"  maskcourt report {path}    one HTML page with every error"
+        yield f"  maskcourt bugs {path}    {_MORE_BUGS[None if bugs is None else not bugs.pending]}"
+    yield f"  maskcourt report {path}    one HTML page: bugs, errors of every sort"
     yield f"  maskcourt tally {path}    all tables, intervals, times, departures"
     if bugs is not None and bugs.bugs:
         yield f"  maskcourt replay {path} {bugs.bugs[0].verdict} --show    one error, with its text"

@@ -96,10 +96,6 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
     return lines or ["  none yet"] * bool(bugs.pending)
 
 
-def _numbers(*names: str) -> list[Column]:
-    return [Column(name, align="right", fold=False) for name in names]
-
-
 def three_digits(number: float) -> str:
     """A number as readers compare it."""
     if not number or number >= 100:
@@ -155,7 +151,8 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
     seconds = "" if summary["seconds"] is None else f", {summary['seconds']:,.0f} s"
     yield (
         f"{plural(summary['cases'], 'case')}, {summary['walked']:,} walked,"
-        f" {summary['positions']:,} positions, {summary['disputed_tokens']:,} disputed tokens"
+        f" {plural(summary['positions'], 'position')},"
+        f" {plural(summary['disputed_tokens'], 'disputed token')}"
         f" ({summary['resolved_tokens']:,} resolved){seconds}"
     )
     if summary["capped"]:
@@ -200,6 +197,7 @@ def instances_told(summary: Summary) -> Iterator[str]:
 def state(summary: Summary) -> Iterator[str]:
     """What went wrong in the harness itself, and whether the run goes on."""
     if summary["harness_errors"]:
-        yield f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"
+        cases = plural(summary["harness_errors"], "case")
+        yield f"ERRORS OF THE HARNESS ITSELF: {cases}; see cases.parquet"
     if not summary["finished"]:
         yield "this run is not finished: the same command goes on with it"

@@ -453,14 +453,14 @@ def refuse_foreign(path: Path, kind: ManifestKind = RUN) -> None:
         )
 
 
-def check_place(path: Path) -> None:
+def check_place(path: Path, kind: ManifestKind = RUN) -> None:
     """Refuse a path that is something else, or where nothing can be written, before engines start.
 
     Raises:
         MaskcourtError: Saying why.
     """
     require_writable(path, directory=True)
-    refuse_foreign(path)
+    refuse_foreign(path, kind)
 
 
 def refuse_other(path: Path | str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

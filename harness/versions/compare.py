@@ -78,9 +78,9 @@ def sides(
     if old.path == new.path:
         pairs = _within(old)
     if not pairs:
-        there = "; ".join(", ".join(_engines(run)) for run in (old, new))
+        runs = {run.path: f"{run.path} ({', '.join(_engines(run))})" for run in (old, new)}
         raise UsageError(
-            f"no engine is in two versions in {old.path} and {new.path}: {there}",
+            f"no engine is in two versions in {' and '.join(runs.values())}",
             "name two: --old SPEC --new SPEC",
         )
     return pairs

@@ -9,7 +9,7 @@ from harness.analysis.statistics import LEVEL
 from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
-from harness.printable import code, escaped, markdown, some_of
+from harness.printable import code, escaped, markdown, plural, some_of
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import COSTLY, REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
@@ -46,13 +46,13 @@ def _comparison(one: Comparison, most: int) -> Iterator[str]:
     engine = read_spec(one.new.engine).name
     yield f"## {markdown(f'{engine} {one.old.label} → {one.new.label}')}\n"
     yield (
-        f"{new} new bugs, {fixed} fixed, {remaining} still there, {unknown} that cannot be told;"
-        f" of these cost a value: {costly}."
+        f"{plural(new, 'new bug')}, {fixed} fixed, {remaining} still there, {unknown} that cannot"
+        f" be told; of these cost a value: {costly}."
     )
     if left := max(one.pending.values()):
         yield (
-            f"The search for bugs was stopped: {left:,} verdicts are not shrunk yet, so there may"
-            " be more of each."
+            f"The search for bugs was stopped: {plural(left, 'verdict')} not shrunk yet, so there"
+            " may be more of each."
         )
     if not 0.8 <= one.pace <= 1.25:
         yield (
@@ -137,9 +137,9 @@ def _text(bug: Bug) -> str:
 def baseline_verdict(diff: BaselineDiff) -> str:
     """What comparing a run with a baseline gave, in one line."""
     return (
-        f"{'fails' if diff.fails else 'passes'}: {len(diff.new_bugs)} new bugs,"
-        f" {len(diff.worse)} schemas worse, {len(diff.better)} better,"
-        f" {len(diff.gone_bugs)} known bugs not met"
+        f"{'fails' if diff.fails else 'passes'}: "
+        f"{plural(len(diff.new_bugs), 'new bug')}, {plural(len(diff.worse), 'schema')} worse,"
+        f" {len(diff.better)} better, {plural(len(diff.gone_bugs), 'known bug')} not met"
     )
 
 
@@ -164,7 +164,7 @@ def baseline_markdown(diff: BaselineDiff) -> str:
         for (engine, id_), title in diff.gone_bugs.items():
             lines.append(f"- {code(id_)} {markdown(f'{engine}: {title}')}")
     for reason, many in diff.open.items():
-        lines.append(f"\n{many:,} verdicts belong to no bug: {markdown(reason)}")
+        lines.append(f"\n{plural(many, 'verdict')} of no bug: {markdown(reason)}")
     return "\n".join(lines) + "\n"
 
 

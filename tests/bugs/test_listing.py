@@ -23,7 +23,7 @@ from harness.bugs.groups import (
 )
 from harness.bugs.identity import bug_id
 from harness.bugs.listing import BugList, bug_list, load_reports
-from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict
+from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict, smallest
 from harness.classification.departures import load_catalogue
 from harness.directories import read_toml
 from harness.errors import RunDirectoryError
@@ -280,3 +280,9 @@ def test_a_damaged_file_is_told_in_a_line(tmp_path, change):
     path.write_text(f"{head}\n{text}\n")
     with pytest.raises(RunDirectoryError, match="made again"):
         kept(tmp_path).read()
+
+
+def test_which_verdict_shows_a_bug_does_not_depend_on_which_was_shrunk_first():
+    error = ErrorCase("mini", "false_acceptance", SCHEMA, b"0")
+    samples = [ShrunkVerdict(name, "c", "minimum", error, class_="bug") for name in ("7", "12")]
+    assert smallest(samples) == smallest(samples[::-1])

@@ -61,14 +61,21 @@ class Costly(Lying):
 
 
 def _advice(
-    schema, *texts, kind="false_rejection", effect="lost_value", status="errs", trial=None, valid=()
+    schema,
+    *texts,
+    kind="false_rejection",
+    effect="lost_value",
+    status="errs",
+    trial=None,
+    valid=(),
+    stops=False,
 ):
     errors = tuple(ProvenError(effect, kind, one, 1, next(iter(schema)), "plain") for one in texts)
     covered = Covered(frozenset(valid))
     answer = Answer("s", "xgrammar", status=status, errors=errors, covered=covered)
     return list(
         remedies(
-            parse_spec("xgrammar"), trial or Lying(), answer, json.dumps(schema), lambda: False
+            parse_spec("xgrammar"), trial or Lying(), answer, json.dumps(schema), lambda: stops
         )
     )
 
@@ -117,3 +124,10 @@ def test_what_has_a_schema_taken_is_said():
     said = _advice({"oneOf": [{"type": "string"}]}, status="refuses")
     assert said[0].startswith("xgrammar: write `anyOf` in place of `oneOf`")
     assert said[0].endswith(": it takes the schema then")
+
+
+def test_once_time_is_up_nothing_is_tried_and_only_what_was_left_is_said_to_be():
+    """Of an engine without an error there was nothing to try."""
+    assert not _advice({"oneOf": [{}]}, trial=Lying(), stops=True)
+    (line,) = _advice({"oneOf": [{}]}, status="refuses", stops=True)
+    assert line.endswith("other remedies were not tried for want of time (--shrink-budget)")

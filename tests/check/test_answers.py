@@ -228,8 +228,8 @@ def test_a_table_with_brackets_says_what_they_are():
     ):
         found.add(one)
     table, others = overview(found)
-    assert table.title == "In brackets: with unusual values alone"
-    assert others == "2 others: nothing, but for unusual values in 1"
+    assert table.note == "in brackets: with unusual values alone"
+    assert others == "2 others: no value lost or let through, but for unusual ones in 1"
     assert [*table.rows] == [{"schema": "s", "a": "loses", "b": "(leaks)"}]
 
 
@@ -253,15 +253,15 @@ def test_of_many_tools_a_sentence_for_each_engine_leads(capsys):
     said = capsys.readouterr().out
     assert said.startswith(
         "a 1.2 takes all 3 tools and cannot write a valid value of 2: now, zone\n"
-        "b 1.2 takes 2 of 3 tools and refuses 1: zone; no everyday value is lost or let\n"
-        "    through; with unusual values alone it leaks 1\n"
+        "b 1.2 takes 2 of 3 tools and refuses 1: zone; no everyday value was found lost\n"
+        "    or let through; with unusual values alone it leaks 1\n"
     )
     rows = [line.split() for line in said.splitlines() if line.lstrip().startswith("time/")]
     assert rows == [
         *(["time/now", "loses", "-"], ["time/zone", "loses", "refuses"]),
     ]
-    assert "1 other: nothing, but for unusual values in 1" in said
-    assert "In brackets" not in said
+    assert "1 other: no value lost or let through, but for unusual ones in 1" in said
+    assert "in brackets" not in said
     assert "b 1.2 refuses it: No. (zone)" in said
     loss, leak = said.index("a 1.2 cannot write a valid value (now, zone)"), said.index("(convert)")
     assert 'such as (under the first) {"a": ' in said[loss:leak]

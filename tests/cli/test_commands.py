@@ -13,6 +13,7 @@ import pytest
 
 import harness.runs.directory
 from harness import __version__
+from harness.cli.main import _interrupted
 from harness.comparison.case_run import Rules
 from harness.engines.specs import built_in
 from harness.errors import UsageError
@@ -215,3 +216,16 @@ class TestErrors:
         assert "an error of maskcourt itself: AssertionError: a defect" in problems
         assert "Traceback" not in problems
         assert "Traceback" in call("--debug", "tally", "x")[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("bench", "maskcourt: interrupted; finished cases are kept, the same command goes on\n"),
+        ("replay", "maskcourt: interrupted\n"),
+    ],
+)
+def test_that_something_is_kept_is_said_of_what_keeps_it(command, said, capsys):
+    with pytest.raises(SystemExit):
+        _interrupted("", [command, "run"])
+    assert capsys.readouterr().err == said

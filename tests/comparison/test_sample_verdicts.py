@@ -164,3 +164,29 @@ def test_what_is_forced_is_written_in_the_longest_token():
     parts = [vocabulary.tokens[one] for one in text.tokens]
     assert parts[0] in (b'"', b'"a')
     assert b"abc" in parts or parts[0] == b'"a'
+
+
+class WritesOnce:
+    """A matcher whose masks are written at the start alone."""
+
+    def __init__(self, inner):
+        self.inner, self.written = inner, False
+
+    def clone(self):
+        return WritesOnce(self.inner.clone())
+
+    def mask(self, mask):
+        if not self.written:
+            self.inner.mask(mask)
+        self.written = True
+
+    def consume(self, token):
+        return self.inner.consume(token)
+
+
+def test_a_mask_that_is_not_written_allows_nothing():
+    """Not what the mask before it allowed."""
+    start = Enumerator(BYTES, default_options(Enumerator)).compile('{"const": 1}')
+    writer = TextWriter(BYTES, Preferences.of(BYTES))
+    texts = writer.write(WritesOnce(start), [], "key", range(len(TEMPERAMENTS)))
+    assert {one.outcome for one in texts} == {"dead_end"}

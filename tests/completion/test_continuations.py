@@ -221,6 +221,7 @@ REPAIRABLE = {
     "uniqueItems": ({"uniqueItems": True}, "[1]", "[", "1", ", 1]"),
     "minProperties": ({"minProperties": 2}, '{"a": 1, "b": 2}', "{", '"a": 1', "}"),
     "maxProperties": ({"maxProperties": 1}, '{"a": 1}', "{", '"a": 1', ', "b": 1}'),
+    "maxProperties, none": ({"items": {"maxProperties": 0}}, "[{}]", "[", "{", '"b": 1}]'),
     "dependentRequired": ({"dependentRequired": {"a": ["b"]}}, '{"c": 1}', "{", '"a": 1', "}"),
     "contains": ({"contains": {"const": 3}}, "[3]", "[", "1", "]"),
     "anyOf": ({"anyOf": [{"required": ["p"]}, {"required": ["q"]}]}, '{"p": 1}', "{", '"z": 1', "}"),

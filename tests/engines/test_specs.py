@@ -45,6 +45,19 @@ class Mine:
         raise NotImplementedError
 
 
+class Nameless(Mine):
+    DISTRIBUTION = ""
+
+
+class Silent:
+    """It does not say which distribution it drives."""
+
+    OPTIONS = {}  # noqa: RUF012 - as adapters have it
+
+    def compile(self, schema):
+        raise NotImplementedError
+
+
 class NoOptions:
     def compile(self, schema):
         raise NotImplementedError
@@ -256,6 +269,13 @@ class TestPlugIns:
         nothing = {"installed": None, "tested": None, "at_hand": []}
         assert listed["aaa"] == {**about, **nothing}
         assert listed["xgrammar"]["installed"] == importlib.metadata.version("xgrammar")
+
+    @pytest.mark.parametrize("adapter", ["Nameless", "Silent"])
+    def test_without_a_distribution_they_are_listed_all_the_same(self, plug_ins, adapter):
+        plug_ins["mine"] = MINE.replace("Mine", adapter)
+        row = listed_engines()["mine"]
+        assert (row["distribution"], row["installed"], row["at_hand"]) == (None, None, [])
+        assert "problem" not in row
 
     def test_that_are_broken_are_named(self, plug_ins):
         plug_ins["mine"] = "tests.no_such_module:Engine"

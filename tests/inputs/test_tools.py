@@ -102,6 +102,7 @@ def test_cases_of_a_run(tmp_path):
     [
         ({"tools": []}, "lists no tool"),
         ({"tools": [{"name": "f"}]}, r"tool 0 \('f'\) has no name or no schema"),
+        ({"tools": [5]}, r"tool 0 \(None\) has no name or no schema"),
         ({"tools": [{"name": "f", "inputSchema": [A]}]}, "tool 'f' has no schema"),
         ({"tools": [{"name": "\x1b[2J", "inputSchema": A}]}, "control characters"),
         ([CHAT] * 1001, "1,001 schemas"),

@@ -122,6 +122,20 @@ class TestNames:
         with pytest.raises(InputError, match=r"another vocabulary than tiny.*get tiny"):
             named_vocabulary("tiny")
 
+    @pytest.mark.processes
+    @pytest.mark.parametrize("there", [b"cut", None])
+    def test_get_makes_it_anew_as_it_is_told_to(self, tiny, there):
+        path = catalogue()["tiny"].path
+        wheel(tiny, FILE)
+        path.parent.mkdir()
+        if there is None:
+            Vocabulary.from_tokens("tiny", [b"a", b"</s>"], [], [1]).save(path)
+        else:
+            path.write_bytes(there)
+        done = get("tiny")
+        assert done.exit_code == 0, done.output
+        assert named_vocabulary("tiny").sha256 == TINY.sha256
+
     def test_the_list_says_what_is_at_hand(self, tiny):
         done = CliRunner().invoke(cli, ["vocabularies", "--json"])
         rows = {row["name"]: row for row in json.loads(done.output)["vocabularies"]}

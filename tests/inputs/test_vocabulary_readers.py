@@ -107,11 +107,12 @@ class TestSpec:
         with pytest.raises(InputError, match=r"some-model has no tokenizer\.json"):
             open_vocabulary(str(path.parent))
 
-    def test_a_file_that_was_saved(self, tmp_path):
-        byte_vocabulary([b"true"], [b"<pad>"]).save(tmp_path / "v")
-        opened = open_vocabulary(str(tmp_path / "v"))
+    @pytest.mark.parametrize("name", ["v", "v.xz"])
+    def test_a_file_that_was_saved(self, tmp_path, name):
+        byte_vocabulary([b"true"], [b"<pad>"]).save(tmp_path / name)
+        opened = open_vocabulary(str(tmp_path / name))
         assert opened.sha256 == byte_vocabulary([b"true"], [b"<pad>"]).sha256
-        assert open_vocabulary(str(tmp_path / "v"), "<pad>").eos_ids == (258,)
+        assert open_vocabulary(str(tmp_path / name), "<pad>").eos_ids == (258,)
 
 
 class TestByteLevel:

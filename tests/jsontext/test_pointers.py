@@ -20,6 +20,7 @@ def test_steps_come_back_from_their_pointer(names):
         ("/", [""]),
         ("/a~1b/m~0n/~01", ["a/b", "m~n", "~1"]),
         ("/01/-1/٣/1e2", ["01", "-1", "٣", "1e2"]),
+        (f"/{'9' * 5000}", ["9" * 5000]),
     ],
 )
 def test_what_can_be_an_index_is_a_number(pointer, parts):
@@ -36,6 +37,8 @@ def test_what_can_be_an_index_is_a_number(pointer, parts):
         ("/a~1b/-1", MISSING),
         ("/a~1b/0/x", MISSING),
         ("/a", MISSING),
+        ("/a~1b/01", MISSING),
+        (f"/a~1b/{'9' * 5000}", MISSING),
     ],
 )
 def test_what_a_pointer_leads_to(where, found):

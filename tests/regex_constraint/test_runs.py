@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli.main import cli
 from harness.errors import InputError
 from harness.regex_constraint.automata import PatternAutomaton
 from harness.regex_constraint.cases import open_patterns
@@ -53,6 +55,14 @@ def test_the_patterns_of_schemas_are_taken_once(tmp_path):
     assert [(case.id, case.family, case.schema) for case in source] == [
         ("F---x/0", "F", "a"), ("F---x/1", "F", "b"), ("F---y/1", "F", "c")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["--baseline", "--write-baseline", "--junit", "--summary"])
+def test_a_baseline_is_refused_and_not_passed_unread(tmp_path, option):
+    file = tmp_path / "file"
+    file.touch()
+    done = CliRunner().invoke(cli, ["bench", "--constraint", "regex", option, str(file)])
+    assert "does not go with --constraint regex" in str(done.exception)
 
 
 @pytest.mark.processes

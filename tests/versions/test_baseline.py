@@ -92,10 +92,10 @@ class TestReports:
 
     def test_markdown_says_the_outcome_first(self):
         first, *rest = baseline_markdown(self.FOUND).splitlines()
-        assert first.startswith("## maskcourt fails: 1 new bugs, 1 schemas worse")
+        assert first.startswith("## maskcourt fails: 1 new bug, 1 schema worse")
         heads = [line.strip("#* ") for line in rest if line.startswith(("###", "**"))]
         assert heads == ["New bugs", "Worse", "Known bugs that were not met"]
-        assert "3 verdicts belong to no bug: slow" in rest
+        assert "3 verdicts of no bug: slow" in rest
 
     def test_junit_has_a_test_for_each_schema_and_new_bug(self):
         (suite,) = ET.fromstring(baseline_junit(self.FOUND, OUTCOMES))

@@ -132,6 +132,7 @@ class LaneActors:
         self._cluster, self._ray, self._needs = cluster, cluster.ray, needs
         key = secrets.token_bytes(32)
         host = "127.0.0.1" if cluster.local else self._ray.util.get_node_ip_address()
+        self._closed = False
         self._listener = connection.Listener((host, 0), authkey=key, backlog=128)
         self._calls: queue.SimpleQueue[tuple[int, str, connection.Connection]] = queue.SimpleQueue()
         self._vocabulary = self._ray.put(Vocabulary.load(settings.vocabulary_path))
@@ -186,6 +187,7 @@ class LaneActors:
         return lane.death
 
     def close(self, lanes: Sequence[LaneHandle]) -> None:
+        self._closed = True
         self._listener.close()
         for lane in lanes:
             self._kill(cast("_RayLane", lane))
@@ -207,10 +209,10 @@ class LaneActors:
             try:
                 call = self._listener.accept()
                 number, node = call.recv()
-            except (AuthenticationError, EOFError):
+            except (AuthenticationError, EOFError, OSError):  # whoever that was
+                if self._closed:
+                    return
                 continue
-            except OSError:  # it is closed
-                return
             self._calls.put((number, node, call))
 
     def _broken_off(self, lanes: Sequence[_RayLane]) -> list[LaneHandle]:

@@ -6,7 +6,6 @@ import functools
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 from harness import __version__
@@ -18,11 +17,9 @@ from harness.analysis.tally import summary
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
-from harness.errors import UsageError
-from harness.files import write_whole
 from harness.render.page import page_with_data
 from harness.report import SHOWN
-from harness.report.page.explained import SCHEMA_LIMIT, explained
+from harness.report.page.explained import explained
 from harness.report.page.sampling import draw
 from harness.report.tables import headline, pairs
 from harness.runs.directory import RunDirectory
@@ -33,18 +30,6 @@ _OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
 _REASONS: Final = 8
 """Reasons of an engine that are listed for each outcome."""
 _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
-
-
-def write(run: RunDirectory, out: Path, shown_as: str, **request: Any) -> int:
-    """Write what `collect` gives to the file `out`, whole or not at all; its size in bytes.
-
-    Raises:
-        UsageError: It cannot be written.
-        MaskcourtError: As `collect`.
-    """
-    if out.is_dir():  # before all the work
-        raise UsageError(f"{out} is a directory", "give --out the name of a file")
-    return write_whole(out, assembled(collect(run, shown_as, **request)))
 
 
 def assembled(data: Mapping[str, Any]) -> str:
@@ -79,7 +64,7 @@ def collect(
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
     used = {row["departure"] for row in departures}
     return {
-        "about": {**_about(run, shown_as), "seed": seed, "asked": verdicts, "shown": len(shown)},
+        "about": {**_about(run, shown_as), "seed": seed, "shown": len(shown)},
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
         "effects": MEANINGS,
@@ -126,7 +111,6 @@ def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
         "spelled": f"maskcourt spellings --engine {shlex.quote(','.join(engines))}",
         "name": run.path.resolve().name,
         "maskcourt": __version__,
-        "schema_limit": SCHEMA_LIMIT,
     }
 
 

@@ -165,7 +165,7 @@ function show(id, quietly) {
   state.verdict = one ? id : null;
   mark();
   const detail = byId('detail');
-  detail.replaceChildren(...(one ? detailOf(one) : [el('p', {}, `Verdict ${safe(id)} is not among those that this page explains: ${DATA.about.replayed} ${/^i?\d+$/.test(id) ? id : 'VERDICT'} --show`)]));
+  detail.replaceChildren(...(one ? detailOf(one) : [el('p', {}, `Verdict ${safe(id)} is not among those that this page explains: ${DATA.about.replayed} ${/^[is]?\d+$/.test(id) ? id : 'VERDICT'} --show`)]));
   detail.className = one ? tone(groupOf(one).kind) : '';
   const hit = detail.querySelector('pre.schema .hit');
   if (hit) hit.parentNode.scrollTop = Math.max(0, hit.offsetTop - hit.parentNode.offsetTop - 60);
