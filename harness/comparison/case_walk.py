@@ -109,12 +109,11 @@ class CaseWalk:
                 consumed,
                 reference,
                 offset,
-                lookahead.path(offset),
+                path_tokens(tools.vocabulary, reference, offset),
                 engines,
                 here.masks,
             )
-            predicted = lookahead.predicted(position.number, offset)
-            token, stay = self._next(position, here, predicted)
+            token, stay = self._next(position, here)
             assert state is not None, "a reference is JSON"
             self.run.notes.arrived(self.number, position, here)
             failed = self._dispute(position, here, state, token, canonical.get(offset, -1))
@@ -148,11 +147,9 @@ class CaseWalk:
             return len(engines) == len(self.judged) and len(engines) >= FEWEST
         return len(engines) >= FEWEST
 
-    def _next(
-        self, position: Position, here: Arrived, predicted: int | None
-    ) -> tuple[int | None, tuple[int, ...]]:
+    def _next(self, position: Position, here: Arrived) -> tuple[int | None, tuple[int, ...]]:
         """The token to take, and the engines that go along."""
-        token = choose(position, differ=here.differ, predicted=predicted)
+        token = choose(position, differ=here.differ)
         if token is not None:
             return token, position.engines
         continues = self.run.tools.rules.on_dropout == "continue"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -122,15 +122,6 @@ class LookaheadWalk:
     _ahead: Callable[[], _Batch] | None = None
     """Waits for the batch that the engines are at."""
     _length: int = _FIRST
-    _predicted: dict[tuple[int, int], int] = field(default_factory=dict)
-    _paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
-
-    def path(self, offset: int) -> tuple[int, ...]:
-        """The tokens that go on along the reference from `offset`."""
-        found = self._paths.get(offset)
-        if found is None:
-            found = self._paths[offset] = path_tokens(self.vocabulary, self.reference, offset)
-        return found
 
     def arrive(
         self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
@@ -145,10 +136,6 @@ class LookaheadWalk:
             with self.timed():
                 batch = self._batch = self._next(engines, consumed, offset, token)
         return batch.at(number, engines)
-
-    def predicted(self, number: int, offset: int) -> int | None:
-        """The `predicted_token` of a position at `offset`, if it was predicted."""
-        return self._predicted.get((number, offset))
 
     def stand_by(self, engines: Sequence[int], consumed: Sequence[int]) -> None:
         """Bring engines back that failed beyond the present position: it may be asked about.
@@ -217,10 +204,9 @@ class LookaheadWalk:
         """The tokens that are taken at position `number` and after it, if all are allowed."""
         tokens: list[int] = []
         while len(tokens) < length and offset < len(self.reference):
-            if not (path := self.path(offset)):
+            if not (path := path_tokens(self.vocabulary, self.reference, offset)):
                 break
             token = predicted_token(f"{self.key}/{number}", path)
-            self._predicted[number, offset] = token
             tokens.append(token)
             offset += len(self.vocabulary.tokens[token])
             number += 1

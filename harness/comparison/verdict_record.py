@@ -236,10 +236,10 @@ class VerdictNotes:
         for begun, members in sorted(by_begun.items()):
             attribution = self.attribution.at(position.text + begun)
             place = "end" if position.at_end and not begun else attribution.place
-            numbers, texts, ends, reserved = zip(*members, strict=True)
-            found, keywords = attribution.many(texts, ends=ends, reserved=reserved)
-            for number, category, governing in zip(numbers, found, keywords, strict=True):
+            for number, text, end, reserved in members:
+                category = attribution.category(text, end=end, reserved=reserved)
                 categories[number], places[number] = category, place
+                governing = attribution.governing(text, end=end, reserved=reserved)
                 which[number] = distinct.setdefault(governing, len(distinct))
         return (
             _coded(categories, of_piece),
@@ -356,8 +356,8 @@ class VerdictNotes:
         end = verdict.token in self._eos_ids
         byte = piece_at(one.text, offset)
         token = byte if offset >= 0 and byte else self._vocabulary.tokens[verdict.token]
-        categories, keywords = self.attribution.at(prefix).many([token], ends=[end])
-        return place, categories[0], keywords[0]
+        there = self.attribution.at(prefix)
+        return place, there.category(token, end=end), there.governing(token, end=end)
 
     def _stored(self, findings: Findings, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """The case-wide numbers of completions, which are stored in the order of their use."""

@@ -58,7 +58,7 @@ def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[
     return tuple(vocabulary.starts(reference, offset))
 
 
-def choose(position: Position, *, differ: bool = True, predicted: int | None = None) -> int | None:
+def choose(position: Position, *, differ: bool = True) -> int | None:
     """The token that all engines take: one of the path that all accept; None if there is none.
 
     `differ` says whether any two masks of the position do.
@@ -66,8 +66,6 @@ def choose(position: Position, *, differ: bool = True, predicted: int | None = N
     candidates: Sequence[int] = position.path
     for mask in position.masks if differ else position.masks[:1]:
         candidates = [token for token in candidates if allows(mask, token)]
-    if predicted is not None and len(candidates) == len(position.path):
-        return predicted
     return predicted_token(position.key, candidates) if candidates else None
 
 

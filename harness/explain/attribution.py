@@ -17,10 +17,9 @@ integer ``integer``; else it is empty.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
 from typing import Any, Final
 
 from harness.explain.applicable import Applicable, Sources
@@ -114,7 +113,6 @@ class PlaceAttribution:
         self._attribution = attribution
         self._cursor = cursor
         self._memo: dict[int | None, GoverningKeyword] = {}
-        self._of_keys: dict[tuple[str, str, str], GoverningKeyword] = {}
         frames = cursor.frames
         self._container = _pointer(path_of(frames))
         slot = frames[-1].slot if frames else None
@@ -166,28 +164,6 @@ class PlaceAttribution:
             plain = self._plain and _stays_inside(token)
             return self._of_key(begun if plain else self._key_in(token) or begun)
         return self._of_piece(token)
-
-    def many(
-        self,
-        tokens: Sequence[bytes],
-        *,
-        ends: Iterable[bool] = repeat(False),
-        reserved: Iterable[bool] = repeat(False),
-    ) -> tuple[list[str], list[GoverningKeyword]]:
-        """The categories and the governing keywords of many tokens.
-
-        `ends` and `reserved` are as for `governing`, one for each token.
-        """
-        word = "key" if self._cursor.mode is Mode.KEY_STRING else "string"
-        inside = self.governing(b"a") if self._plain and word == "string" else None
-        categories: list[str] = []
-        keywords: list[GoverningKeyword] = []
-        for token, end, special in zip(tokens, ends, reserved, strict=False):
-            plain = self._plain and not (end or special) and _stays_inside(token)
-            how = {"end": end, "reserved": special}
-            categories.append(word if plain else self.category(token, **how))
-            keywords.append((plain and inside) or self.governing(token, **how))
-        return categories, keywords
 
     @cached_property
     def _levels(self) -> list[Sources]:
@@ -264,10 +240,8 @@ class PlaceAttribution:
         """What is in force for a key, or for a comma of an object and the key after it."""
         rule, word = self._attribution.key_rule(key)
         rule = self._comma or rule
-        mark = ("", "", word) if rule is None else (rule.keyword, rule.pointer, word)
-        if mark not in self._of_keys:  # one object for all keys of which the same is said
-            self._of_keys[mark] = GoverningKeyword(*mark[:2], self._container, word)
-        return self._of_keys[mark]
+        by = ("", "") if rule is None else (rule.keyword, rule.pointer)
+        return GoverningKeyword(*by, self._container, word)
 
     @cached_property
     def _number(self) -> tuple[GoverningKeyword, PlaceAttribution | None]:

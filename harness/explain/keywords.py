@@ -14,7 +14,6 @@ count, save that this choice of a type itself is the alternatives' affair.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -246,7 +245,7 @@ class KeyRules:
         self._written = frame.names
         self._orders = list(_orders_of(sources))
         names = {name for order in self._orders for name in order.places}
-        self._names = sorted((name.encode("utf-8", "surrogatepass"), name) for name in names)
+        self._names = [(name.encode("utf-8", "surrogatepass"), name) for name in names]
         self._patterns = {e for one in sources for e in mapping(one.schema, "patternProperties")}
         sure = (one.schema for one in sources if not one.undecided)
         self._closed = any(schema.get(word) is False for schema in sure for word in _NAMING[1:])
@@ -260,7 +259,8 @@ class KeyRules:
         """
         if whole:
             return self._of_name(begun.decode("utf-8", "surrogatepass"))
-        declared, text = frozenset(self._declared(begun)), begun.decode("utf-8", "ignore")
+        declared = frozenset(name for spelled, name in self._names if spelled.startswith(begun))
+        text = begun.decode("utf-8", "ignore")
         alive = frozenset(e for e in self._patterns if matchable(e, text))
         mark = (declared, alive)
         if mark not in self._memo:
@@ -275,13 +275,6 @@ class KeyRules:
             return governing, "written"
         other = "pattern" if fitting else "additional"
         return governing, self._place(frozenset({name})) or other
-
-    def _declared(self, begun: bytes) -> Iterator[str]:
-        for at in range(bisect_left(self._names, (begun, "")), len(self._names)):
-            spelled, name = self._names[at]
-            if not spelled.startswith(begun):
-                return
-            yield name
 
     def _rule(self, names: frozenset[str], patterns: frozenset[str]) -> GoverningRule | None:
         def rule_of(source: Source) -> GoverningRule | None:
