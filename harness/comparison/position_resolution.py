@@ -257,7 +257,7 @@ class PositionResolution:
 
     def screen(self, attempts: Sequence[Attempts]) -> None:
         """Validate completed tokens and note what follows for their engines."""
-        ruled = self._ruled(self._judge.screen_many, self._screened, attempts)
+        ruled = self._ruled(self._judge.screen, self._screened, attempts)
         rulings = list(self._rulings)
         verdicts = np.array([ruling.verdict for ruling in rulings], dtype=np.int8)
         for (row, columns, numbers), which in zip(attempts, ruled, strict=True):
@@ -278,9 +278,7 @@ class PositionResolution:
 
     def _ruled(
         self,
-        ask: Callable[
-            [bytes, Sequence[bytes], Sequence[bytes], Numbers], tuple[Sequence[Ruling], Numbers]
-        ],
+        ask: Callable[[Iterable[bytes]], Sequence[Ruling]],
         known: dict[int, int],
         attempts: Sequence[Attempts],
     ) -> list[Numbers]:
@@ -288,13 +286,9 @@ class PositionResolution:
         count = max(len(self.token_bytes), 1)
         keys = [(one.numbers.astype(np.int64) * count + one.columns).tolist() for one in attempts]
         if new := sorted({key for one in keys for key in one} - known.keys()):
-            numbers, columns = np.divmod(np.array(new), count)
-            used, suffix = np.unique(numbers, return_inverse=True)
-            suffixes = [self.findings.completions[number].text for number in used.tolist()]
-            middles = [self.token_bytes[column] for column in columns.tolist()]
-            found, which = ask(self.position.text, middles, suffixes, suffix.astype(np.int32))
-            places = [self._rulings.setdefault(ruling, len(self._rulings)) for ruling in found]
-            known |= zip(new, map(places.__getitem__, which.tolist()), strict=True)
+            texts = (self.text(key % count, key // count) for key in new)
+            for key, ruling in zip(new, ask(texts), strict=True):
+                known[key] = self._rulings.setdefault(ruling, len(self._rulings))
         return [np.array([known[key] for key in one], dtype=np.int32) for one in keys]
 
     def errors(self, column: int, number: int) -> list[Fault]:
@@ -312,7 +306,7 @@ class PositionResolution:
             first = self.first_invalid[row]
             columns = np.flatnonzero(left & (first >= 0))
             attempts = Attempts(row, columns, first[columns])
-            (ruled,) = self._ruled(self._judge.judge_many, self._confirmed, [attempts])
+            (ruled,) = self._ruled(self._judge.judge, self._confirmed, [attempts])
             rulings = list(self._rulings)
             for which in np.unique(ruled).tolist():
                 alike = columns[ruled == which]

@@ -7,13 +7,11 @@ somebody else killed (for want of memory, say) is started and asked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partialmethod
+from itertools import islice
 from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 
 from harness.errors import MaskcourtError
 from harness.jsontext.pointers import typed_steps
@@ -25,7 +23,7 @@ from harness.workers.outcomes import Crashed
 
 VERDICTS = ("valid", "invalid", "contested", "undecided", "suspect")
 VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
-"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `Judge.screen_many`
+"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `Judge.screen`
 says it."""
 
 CHUNK = 512
@@ -108,53 +106,30 @@ class Judge:
         finally:
             self._deaths, self._deaths_apart = self._deaths_apart, self._deaths
 
-    def _many(
-        self,
-        what: str,
-        prefix: bytes,
-        middles: Sequence[bytes],
-        suffixes: Sequence[bytes],
-        which: npt.NDArray[np.int32],
-    ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        kinds: dict[Ruling, int] = {}
-        numbers = np.zeros(len(middles), dtype=np.int32)
-        for at in range(0, len(middles), CHUNK):
-            here = slice(at, at + CHUNK)
-            parts = zip(middles[here], which[here].tolist(), strict=True)
-            answer = self._ask(what, [prefix + middle + suffixes[at] for middle, at in parts])
-            some = [_DIED] if answer is None else [Ruling(*kind) for kind in answer.head["kinds"]]
-            places = np.array([kinds.setdefault(one, len(kinds)) for one in some], dtype=np.int32)
-            numbers[here] = places[0 if answer is None else answer.arrays["rulings"]]
-        return list(kinds), numbers
+    def _ruled(self, what: str, texts: Iterable[bytes]) -> list[Ruling]:
+        rulings: list[Ruling] = []
+        left = iter(texts)
+        while some := list(islice(left, CHUNK)):
+            if (answer := self._ask(what, some)) is None:
+                rulings += [_DIED] * len(some)
+            else:
+                kinds = [Ruling(*kind) for kind in answer.head["kinds"]]
+                rulings += [kinds[number] for number in answer.arrays["rulings"].tolist()]
+        return rulings
 
-    judge_many = partialmethod(_many, "judge")
-    """What `judge` says of texts in parts.
-
-    All texts begin with `prefix`; one of the `middles` follows, then the suffix that `which`,
-    shape ``(len(middles),)``, names by its index. Returns the distinct rulings in no order, and
-    which of them each text has, of the same shape.
-    """
-    screen_many = partialmethod(_many, "screen")
-    """As `judge_many`, but a text that the fast validator alone calls invalid is `SUSPECT`.
+    judge = partialmethod(_ruled, "judge")
+    """What both validators say of each text."""
+    screen = partialmethod(_ruled, "screen")
+    """As `judge`, but a text that the fast validator alone calls invalid is `SUSPECT`.
 
     That decides what to try next, and proves nothing; the error is the one that it names. What
     is no JSON is not suspect: it is invalid, with the keyword ``json``.
     """
 
-    def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
-        """What both validators say of each text."""
-        kinds, numbers = self.judge_many(b"", texts, [b""], np.zeros(len(texts), dtype=np.int32))
-        return [kinds[number] for number in numbers.tolist()]
-
     def valid_without_formats(self, texts: Sequence[bytes]) -> list[bool]:
         """Which texts both validators call valid where formats are annotations."""
-        valid: list[bool] = []
         with self.apart():
-            for at in range(0, len(texts), CHUNK):
-                some = texts[at : at + CHUNK]
-                answer = self._ask("valid_without_formats", some)
-                valid += [False] * len(some) if answer is None else answer.arrays["valid"].tolist()
-        return valid
+            return [one.verdict == VALID for one in self._ruled("judge_without_formats", texts)]
 
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""

@@ -42,12 +42,11 @@ class ValidatorService:
         """What both say, as numbers into a list of distinct rulings."""
         return _numbered(_ruling(self.validators.judge(text, errors=1)) for text in _texts(message))
 
-    def valid_without_formats(self, message: wire.Message) -> wire.Message:
-        """Which texts both call valid where formats are annotations: ``valid``, shape ``(n,)``."""
+    def judge_without_formats(self, message: wire.Message) -> wire.Message:
+        """As `judge`, where formats are annotations."""
         if self._without_formats is None:
             self._without_formats = Validators(self._schema, ANNOTATION)
-        valid = [self._without_formats.judge(one).verdict == "valid" for one in _texts(message)]
-        return wire.Message({}, {"valid": np.array(valid, dtype=np.bool_)})
+        return _numbered(_ruling(self._without_formats.judge(one)) for one in _texts(message))
 
     def _screened(self, text: bytes) -> Ruling:
         screened = self.validators.screen(text)

@@ -6,7 +6,6 @@ import signal
 import threading
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
 from harness.errors import MaskcourtError
@@ -36,16 +35,6 @@ BOMB = b'"' + b"a" * 40 + b'!"'
 
 DIED = Ruling(UNDECIDED, "validator_died")
 BOTH_VALID = Ruling(VALID, "", "", "", "", "valid", "valid")
-
-
-def whole(ask, texts):
-    """What is said of whole texts by what takes texts in parts."""
-    rulings, which = ask(b"", texts, [b""], np.zeros(len(texts), dtype=np.int32))
-    return [rulings[number] for number in which]
-
-
-def screened(judge, texts):
-    return whole(judge.screen_many, texts)
 
 
 def both_invalid(keyword: str, schema: str, instance: str) -> Ruling:
@@ -96,7 +85,7 @@ class TestRulings:
             Ruling(CONTESTED, "validators_differ", *named[1], "invalid", "valid"),
         ]
 
-    @pytest.mark.parametrize("ask", [Judge.judge, screened])
+    @pytest.mark.parametrize("ask", [Judge.judge, Judge.screen])
     def test_formats_are_asserted_or_forbid_nothing(self, ask):
         texts = [b'"2020-01-01"', b'"2020-13-01"', b'"2"', b"1"]
         verdicts = {}
@@ -111,42 +100,24 @@ class TestRulings:
         """Of two errors it names another one first than jsonschema does."""
         assert judge.open('{"minimum": 5, "type": "string"}') is None
         texts = [b"1", b'"a"', b"nul", b'{"x": 1, "x": 2}', b"[1e999]"]
-        assert screened(judge, texts) == [
+        assert judge.screen(texts) == [
             Ruling(SUSPECT, "", "type", "/type", "", "", "invalid"),
             *judge.judge(texts[1:]),
         ]
 
     def test_nothing_is_suspect_under_patterns_that_need_backtracking(self, judge):
         assert judge.open('{"pattern": "^(?=a)"}') is None
-        assert screened(judge, [b'"b"']) == [both_invalid("pattern", "/pattern", "")]
+        assert judge.screen([b'"b"']) == [both_invalid("pattern", "/pattern", "")]
 
-    def test_screening_many_says_the_same_of_texts_in_parts(self, judge):
-        assert judge.open(COLOUR) is None
-        middles = [b"red", b"blue", b'"', b"\xff", b"\\u0072ed", b"re"] * 2
-        suffixes = [b"unused", b'"]}', b'd"]}']
-        which = np.array([1] * 6 + [2] * 6, dtype=np.int32)
-        rulings, numbers = judge.screen_many(b'{"a/b": ["', middles, suffixes, which)
-        texts = [b'{"a/b": ["' + m + suffixes[w] for m, w in zip(middles, which, strict=True)]
-        assert [rulings[number] for number in numbers] == screened(judge, texts)
-        assert len(set(rulings)) == len(rulings) == 3
-        assert numbers.dtype == np.int32
-        rulings, numbers = judge.judge_many(b'{"a/b": ["', middles, suffixes, which)
-        assert [rulings[number] for number in numbers] == judge.judge(texts)
-
-    def test_screening_many_in_more_than_one_request(self, judge):
+    def test_screening_in_more_than_one_request(self, judge):
         assert judge.open('{"items": {"pattern": "[05]$"}}') is None
-        middles = [b"%d" % number for number in range(CHUNK + 10)]
-        which = np.array([number // CHUNK for number in range(len(middles))], dtype=np.int32)
-        rulings, numbers = judge.screen_many(b'["', middles, [b'"]', b'0"]'], which)
-        expected = [number % 5 == 0 or number >= CHUNK for number in range(len(middles))]
-        assert [rulings[number].verdict == VALID for number in numbers] == expected
-        assert len(rulings) == 2
+        texts = (b'["%d"]' % number for number in range(CHUNK + 10))
+        expected = [number % 5 == 0 for number in range(CHUNK + 10)]
+        assert [ruling.verdict == VALID for ruling in judge.screen(texts)] == expected
 
     def test_of_no_texts_are_none(self, judge):
         assert judge.open(COLOUR) is None
-        assert judge.judge([]) == []
-        rulings, numbers = judge.screen_many(b"", [], [], np.zeros(0, dtype=np.int32))
-        assert (rulings, numbers.tolist()) == ([], [])
+        assert judge.judge([]) == judge.screen([]) == []
 
     def test_errors_name_keyword_and_both_places(self, judge):
         assert judge.open(COLOUR) is None
@@ -229,7 +200,7 @@ class TestDeaths:
             assert judge.judge([b'"bomb"']) == [DIED]
         started = Brittle.made
         assert judge.judge([b'"a"']) == [DIED]
-        assert screened(judge, [b'"a"']) == [DIED]
+        assert judge.screen([b'"a"']) == [DIED]
         assert judge.errors(b'"a"') == []
         assert Brittle.made == started
         assert judge.open('{"type": "null"}') is None, "the next case has patience anew"
@@ -263,7 +234,7 @@ class TestKilledBySomebodyElse:
         judge = InProcessJudge(Hunted)
         assert judge.open('{"type": "string"}') is None
         assert [one.verdict for one in judge.judge([b'"a"', b"1"])] == [VALID, INVALID]
-        assert screened(judge, [b'"a"'])[0].verdict == VALID
+        assert judge.screen([b'"a"'])[0].verdict == VALID
         assert {keyword for keyword, _, _ in judge.errors(b"1")} == {"type"}
 
     @pytest.mark.parametrize("what", ["open", "judge"])
