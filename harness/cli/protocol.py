@@ -75,5 +75,5 @@ def _print(summary: Summary, asked: ProtocolRequest) -> None:
         for engine, about in summary.engines.items():
             for case, reason in list(about["not_begun"].items())[:1]:
                 many = plural(len(about["not_begun"]), "case")
-                why = f"such as {case}: {one_line(reason, 200)}"
-                print_lines([f"{engine} could not be tried on {many}, {why}"])
+                example = f"such as {case}: {one_line(reason, 200)}"
+                print_lines([f"{engine} could not be tried on {many}, {example}"])

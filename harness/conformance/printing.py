@@ -54,8 +54,8 @@ def as_markdown(table: ConformanceTable) -> str:
     ]
     some = (rows for rows in (keywords, places, totals) if rows)
     parts = [tables.as_markdown(Table.of("", rows[0], rows)) for rows in some]
-    for why, many in Counter(table.unjudged.values()).most_common():
-        parts.append(f"{plural(many, 'case')} left out: {why}\n")
+    for reason, many in Counter(table.unjudged.values()).most_common():
+        parts.append(f"{plural(many, 'case')} left out: {reason}\n")
     return "\n".join(parts)
 
 

@@ -56,8 +56,8 @@ def _comparison(one: Comparison, most: int) -> Iterator[str]:
         )
     if not 0.8 <= one.pace <= 1.25:
         yield (
-            f"The new run's machine took {one.pace:.2g} times as long for the same work: what is"
-            " out of time, and the times, differ by that, too."
+            f"The new run's machine took {one.pace:.2g} times as long for the same work as they"
+            " began: what is out of time, and the times, may differ by that, too."
         )
     yield ""
     yield from _schemas(one)

@@ -179,7 +179,8 @@ def existing_cluster(address: str) -> Iterator[Cluster]:
     try:
         _connect(ray, address)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        message = f"no Ray cluster can be reached at {address}: {one_line(str(error))}"
+        reason = one_line(str(error) or type(error).__name__)
+        message = f"no Ray cluster can be reached at {address}: {reason}"
         raise MaskcourtError(message, "is it running, from here?") from error
     try:
         yield Cluster(ray, False)
@@ -211,7 +212,8 @@ def _started(nodes: int, directory: Path) -> Any:
     except Exception as error:
         full = shutil.disk_usage(directory).free < _ROOM
         hint = f"there is no room in {directory.parent}" if full else "--debug shows more"
-        raise MaskcourtError(f"Ray does not start: {one_line(str(error))}", hint) from error
+        reason = one_line(str(error) or type(error).__name__)
+        raise MaskcourtError(f"Ray does not start: {reason}", hint) from error
     return cluster
 
 

@@ -212,6 +212,7 @@ class LaneActors:
             except (AuthenticationError, EOFError, OSError):  # whoever that was
                 if self._closed:
                     return
+                time.sleep(0.05)  # it may fail at once, and again
                 continue
             self._calls.put((number, node, call))
 
