@@ -127,7 +127,9 @@ class TestBatches:
         while offset < len(text):
             assert here.engines == (0, 1)
             assert not here.differ
-            token = lookahead.predicted_token(f"{steps.key}/{len(consumed)}", steps.path(offset))
+            token = lookahead.predicted_token(
+                f"{steps.key}/{len(consumed)}", lookahead.path_tokens(VOCABULARY, text, offset)
+            )
             assert allows(here.masks[0], token)
             offset += len(VOCABULARY.tokens[token])
             here = steps.arrive((0, 1), consumed, offset, token)
