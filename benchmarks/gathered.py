@@ -19,6 +19,7 @@ from benchmarks.pages.schema_rows import SchemaRows
 from harness.errors import UsageError
 from harness.render.table import Table
 from harness.report.frames import Run
+from harness.versions.compare import is_alike
 
 ROWS: Final = "schemas"
 """The table of the rows."""
@@ -27,8 +28,6 @@ _MAY_DIFFER: Final = ("harness",)
 """What of the identity of runs that are told as one may differ; each names its commit."""
 FAIR: Final = 200
 """So many schemas that chance drew say how fast a machine is; half of them, in a pinch."""
-_ALIKE: Final = 1.25
-"""How many times as long a compilation may take in one run as in the others, and the reverse."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Gathered:
             return None
         took = [(milliseconds(rows, name), milliseconds(others, name)) for name in rows.engines]
         pace = float(np.median([np.median(now) / np.median(then) for now, then in took if now]))
-        if not 1 / _ALIKE <= pace <= _ALIKE:
+        if not is_alike(pace):
             raise UsageError(
                 f"compilations take {pace:.2g} times as long here as in the runs of the page,"
                 " so that others would be out of time",

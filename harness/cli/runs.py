@@ -99,13 +99,13 @@ class ReportOptions:
 @click.argument("run", type=RUN)
 def report(asked: ReportOptions, access: Trusting, json: Json, run: Path) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
+    file = asked.out or run / "report.html"
     if asked.out is not None or asked.kind == "html":
-        require_writable(asked.out or run / "report.html", directory=asked.kind != "html")
+        require_writable(file, directory=asked.kind != "html")
     stored = access.open(run)
     if asked.kind == "html":
         from harness.report.page.collect import assembled, collect
 
-        file = asked.out or run / "report.html"
         data = collect(stored, str(run), verdicts=asked.sample, seed=asked.seed)
         files = {str(file): write_whole(file, assembled(data))}
     else:

@@ -193,7 +193,7 @@ class _Pen:
 
     def _masked(self) -> Mask:
         """The mask here; one that the engine does not write allows nothing."""
-        self._mask[:] = 0
+        self._mask.fill(0)
         self._matcher.mask(self._mask)
         return self._mask
 
@@ -227,9 +227,9 @@ class _Pen:
         """Write what is chosen next, and what the engine forces after it; whether more may come."""
         chosen = False
         while len(self._taken) < self._limit:
-            self._masked()
-            bytes_ = self._writer.next_bytes(self._mask)
-            ends = [token for token in self._vocabulary.eos_ids if allows(self._mask, token)]
+            mask = self._masked()
+            bytes_ = self._writer.next_bytes(mask)
+            ends = [token for token in self._vocabulary.eos_ids if allows(mask, token)]
             if not len(bytes_):
                 return bool(ends) and self._take(ends[0])
             if len(bytes_) == 1 and not ends:

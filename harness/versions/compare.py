@@ -116,6 +116,11 @@ def _within(run: RunDirectory) -> list[tuple[Side, Side]]:
     return pairs
 
 
+def is_alike(pace: float) -> bool:
+    """Whether a machine that takes `pace` times as long as another is about as fast."""
+    return 0.8 <= pace <= 1.25
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What changed from one version of an engine to another.

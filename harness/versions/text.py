@@ -14,7 +14,7 @@ from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_ma
 from harness.verdict_kinds import COSTLY, REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, BugChange
-from harness.versions.compare import Comparison
+from harness.versions.compare import Comparison, is_alike
 
 _HEADINGS: Final = {
     NEW: "New",
@@ -54,7 +54,7 @@ def _comparison(one: Comparison, most: int) -> Iterator[str]:
             f"The search for bugs was stopped: {plural(left, 'verdict')} not shrunk yet, so there"
             " may be more of each."
         )
-    if not 0.8 <= one.pace <= 1.25:
+    if not is_alike(one.pace):
         yield (
             f"The new run's machine took {one.pace:.2g} times as long for the same work as they"
             " began: what is out of time, and the times, may differ by that, too."
