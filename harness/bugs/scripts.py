@@ -1,7 +1,7 @@
 """Stand-alone scripts that show a bug with nothing but the engine, and texts for its tracker.
 
-A script is a template but for its data section, where everything that a run says stands as a
-literal made by `repr`: no schema, text, token, version or title can become code.
+A script is a template (``script.txt``) but for its data section, where everything that a run says
+stands as a literal made by `repr`: no schema, text, token, version or title can become code.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ _DIALECTS: Final = {
     "python": ("re and regex", "Python's re: https://docs.python.org/3/library/re.html"),
 }
 """Of a pattern's dialect the programs that were asked, and where it is specified."""
-_HERE: Final = "# HERE\n"
-"""Where a template has the data, and where it has what asks the library."""
 _ASKED: Final = {"mask": "_mask", "pattern": "_regex", "text": ""}
-"""How the texts beside the adapters end that go with a template."""
+"""How the texts beside the adapters end that go with a sort of script."""
 _MISMATCH: Final = "mask_consume_mismatch"
 _MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
 _USUAL: Final = ("spec", "auto", "", False)
@@ -51,14 +49,14 @@ _DOCUMENTS: Final[Mapping[str, Sequence[str]]] = {
 
 
 @cache
-def bodies(template: str) -> dict[str, str]:
-    """How the scripts of a template ask libraries, by engine: texts beside the adapters."""
-    folder, end = files("adapters") / "scripts", f"{_ASKED[template]}.txt"
+def bodies(sort: str) -> dict[str, str]:
+    """How the scripts of a sort ask libraries, by engine: texts beside the adapters."""
+    folder, end = files("adapters") / "scripts", f"{_ASKED[sort]}.txt"
     texts = {name: folder / f"{name.replace('-', '_')}{end}" for name in built_in()}
     return {name: text.read_text("utf-8") for name, text in texts.items() if text.is_file()}
 
 
-def _template(bug: Bug) -> str:
+def _sort(bug: Bug) -> str:
     if bug.error.kind == _MISMATCH:
         return "mask"
     return "pattern" if bug.error.about == "pattern" else "text"
@@ -66,7 +64,7 @@ def _template(bug: Bug) -> str:
 
 def no_script(bug: Bug) -> str:
     """Why there is no script for a bug; empty where there is one."""
-    known = bodies(_template(bug))
+    known = bodies(_sort(bug))
     if read_spec(bug.engine).name not in known:
         return f"of this kind scripts are written for {', '.join(known)}"
     options = bug.options
@@ -85,24 +83,26 @@ def script(bug: Bug) -> str:
     """
     if problem := no_script(bug):
         raise ValueError(problem)
-    name, template = read_spec(bug.engine).name, _template(bug)
+    name, sort = read_spec(bug.engine).name, _sort(bug)
     data = {
         "TITLE": bug.title,
         "ENGINE": f"{name} {bug.version}",
         "INSTALL": install(bug),
         "EFFECT": bug.effect_in_words,
-        "RULE": _MASK_RULE if template == "mask" else section(bug.keyword),
+        "RULE": _MASK_RULE if sort == "mask" else section(bug.keyword),
         bug.error.about.upper(): bug.error.compiled,
         "TEXT": bug.error.text,
         "TOKEN": bug.error.token,
         "TOKEN_AT": bug.error.token_at,
     }
-    if template != "mask":
+    if sort != "mask":
         data |= {"OPINIONS": _opinions(bug), "VALID": bug.error.kind in REJECTIONS}
     literals = "".join(f"{key} = {value!r}\n" for key, value in data.items())
-    file = Path(__file__).with_name("templates") / f"{template}.txt"
-    top, before, after = file.read_text("utf-8").split(_HERE)
-    return "".join((top, literals, before, bodies(template)[name], after))
+    import jinja2  # takes long, and few need a script
+
+    text = Path(__file__).with_name("script.txt").read_text("utf-8")
+    template: jinja2.Template = jinja2.Template(text, trim_blocks=True, keep_trailing_newline=True)
+    return template.render(sort=sort, literals=literals, body=bodies(sort)[name])
 
 
 def _opinions(bug: Bug) -> str:
