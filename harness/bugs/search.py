@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import replace
 from functools import cached_property, partial
 
 from harness.analysis.stored import Classify
@@ -89,11 +88,6 @@ def search(
     return explanation
 
 
-def _with_others(shrinker: Shrinker, sample: ShrunkVerdict, **_: object) -> ShrunkVerdict:
-    assert sample.error is not None
-    return replace(sample, others=shrinker.others(sample.error, sample.effect))
-
-
 class _Pool:
     """Threads with a shrinker each, made as they are needed; after `ends` no work is begun."""
 
@@ -103,7 +97,7 @@ class _Pool:
         catalogue: Catalogue,
         vocabulary: Vocabulary,
         lanes: int,
-        ends: float = math.inf,
+        ends: float,
     ) -> None:
         self._run, self._catalogue, self._vocabulary = run, catalogue, vocabulary
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
@@ -112,7 +106,6 @@ class _Pool:
         self._known = Known()
 
     def stopped(self) -> bool:
-        """Whether no more work is to be begun."""
         return self._ended.is_set() or time.monotonic() > self._ends
 
     def shrunk(self, classes: Mapping[str, str]) -> Iterator[ShrunkVerdict]:
@@ -133,7 +126,7 @@ class _Pool:
     def with_others(self, samples: Iterable[ShrunkVerdict]) -> Iterator[ShrunkVerdict]:
         """Samples with what the other engines do with their smallest cases, where not known."""
         alone = [sample for sample in samples if sample.others is None]
-        return self._done([partial(_with_others, sample=sample) for sample in alone])
+        return self._done([partial(Shrinker.with_others, sample=sample) for sample in alone])
 
     @cached_property
     def _specs(self) -> Sequence[EngineSpec]:
@@ -160,7 +153,7 @@ class _Pool:
         try:
             shrinker = self._idle.get_nowait()
         except queue.Empty:
-            shrinker = Shrinker.of(
+            shrinker = Shrinker(
                 self._run, specs, self._catalogue, self._vocabulary, known=self._known
             )
             shrinker.trial_type = PatternTrial if isinstance(self._run, RegexRun) else Trial

@@ -10,9 +10,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.passes import COMMON_FORMS, IN_TEXTS, SMALLER, Pass, of_its_place, used_only
@@ -80,8 +79,7 @@ def shrink(
 
     What undoes the error where it was met may not be needed in the smallest case, as ``required``
     that kept a text out of another branch. So that one is shrunk again, as if it had been met.
-    Once `stopped` says so nothing more is tried. What is `known` of the same engine is used, and
-    added to.
+    Nothing is tried once `stopped`. What is `known` of the same engine is used, and added to.
     """
     seconds, failures = trial.seconds + MOST_SECONDS, trial.failures + MOST_FAILURES
     known = known or Known()
@@ -221,7 +219,6 @@ class Reduction:
         return False
 
     def _is_same(self, case: ErrorCase, symptom: Symptom) -> bool:
-        """Whether it is the error still, with its effect."""
         if not symptom.is_still(self._symptom, loose=self._trigger.loose):
             return False
         typed = case.schema.count('"type":') > self._best.schema.count('"type":')
@@ -243,44 +240,29 @@ class Reduction:
                     yield case
 
 
-@dataclass
 class Shrinker:
-    """Shrinks verdicts: an engine each as it is needed, and both validators.
+    """Shrinks verdicts of a run: an engine each as it is needed, and both validators.
 
-    `made_with` is what the run's manifest says of the engines, by name; `lent` a trial of the only
-    one, which is left open.
+    `specs` are its engines, or others ready to be started; `lent` a trial of one, left open.
     """
 
-    specs: Mapping[str, EngineSpec]
-    made_with: Mapping[str, Mapping[str, Any]]
-    catalogue: Catalogue
-    vocabulary: Vocabulary
-    memory: int
-    formats: str
-    lent: Trial | None = None
-    known: Known = field(default_factory=Known)
     trial_type: type[Trial] = Trial
 
-    def __post_init__(self) -> None:
-        self._judge = Judge(self.memory, formats=self.formats)
-        self._trials: dict[str, Trial] = {}
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         run: RunDirectory,
         specs: Sequence[EngineSpec],
         catalogue: Catalogue,
         vocabulary: Vocabulary,
         lent: Trial | None = None,
         known: Known | None = None,
-    ) -> Shrinker:
-        """For the errors of a run, in its engines or in others that are ready to be started."""
-        identity, by_name = run.manifest["identity"], {spec.name: spec for spec in specs}
-        memory, formats = limits_of(run).memory, format_rule(identity)
-        made_with = identity["engines"]
-        known = known or Known()
-        return cls(by_name, made_with, catalogue, vocabulary, memory, formats, lent, known)
+    ) -> None:
+        identity = run.manifest["identity"]
+        self._specs, self._made_with = {spec.name: spec for spec in specs}, identity["engines"]
+        self._catalogue, self._vocabulary, self._lent = catalogue, vocabulary, lent
+        self.known = known or Known()
+        self._judge = Judge(limits_of(run).memory, formats=format_rule(identity))
+        self._trials: dict[str, Trial] = {}
 
     def close(self) -> None:
         for trial in self._trials.values():
@@ -296,8 +278,7 @@ class Shrinker:
     ) -> ShrunkVerdict:
         """What becomes of one verdict under the JSON text of its schema.
 
-        By itself it must have its effect, and count as `class_`, if that is given. Once `stopped`
-        says so, what comes back is of no use.
+        By itself it must have its effect, and count as `class_`, if given; useless once `stopped`.
         """
         effect = witness.effect
         sample = ShrunkVerdict(witness.name, witness.case, witness.keyword, effect=effect)
@@ -329,13 +310,15 @@ class Shrinker:
                     reason = "the engine takes too long with the schema, or fails"
         return replace(sample, reason=reason)
 
-    def others(self, error: ErrorCase, effect: str) -> dict[str, str]:
-        """What an error counts as in each other engine that makes it on the same case.
+    def with_others(self, sample: ShrunkVerdict, **_: object) -> ShrunkVerdict:
+        """The sample with what its error counts as in each other engine that makes it on the case.
 
         An engine that takes another spelling of a value that is lost, say, makes another error.
         """
-        classes = {}
-        for name in self.specs:
+        error, effect = sample.error, sample.effect
+        assert error is not None
+        classes: dict[str, str] = {}
+        for name in self._specs:
             if name != error.engine:
                 case = replace(error, engine=name)
                 with self.trial(case, effect) as trial:
@@ -343,31 +326,31 @@ class Shrinker:
                     unclear = effect in ("", UNCLEAR)
                     if symptom and (unclear or effect == trial.effect(case, symptom)):
                         classes[name] = symptom.class_
-        return classes
+        return replace(sample, others=classes)
 
     def _case(self, witness: Witness, schema: str) -> ErrorCase:
         text = witness.text
         if witness.kind in ("dead_end", "mask_consume_mismatch"):
             token = (witness.token,) if witness.token >= 0 else ()
-            text = spelled(self.vocabulary, (*witness.before, *token))
+            text = spelled(self._vocabulary, (*witness.before, *token))
         return ErrorCase(witness.engine, witness.kind, compact(json.loads(schema)), text)
 
     def _with_token(self, witness: Witness, case: ErrorCase) -> ErrorCase | None:
         token = witness.token
-        if token < 0 or self.vocabulary.special[token] or witness.kind not in _OF_ONE_TOKEN:
+        if token < 0 or self._vocabulary.special[token] or witness.kind not in _OF_ONE_TOKEN:
             return None
-        text = self.vocabulary.tokens[token]
-        before = spelled(self.vocabulary, witness.before)
+        text = self._vocabulary.tokens[token]
+        before = spelled(self._vocabulary, witness.before)
         return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
 
     def trial(self, case: ErrorCase, effect: str = "") -> contextlib.AbstractContextManager[Trial]:
         """A trial of the case's engine, with the case's token and effect for the time being."""
-        if case.engine not in self._trials and self.lent is None:
-            spec, made_with = self.specs[case.engine], self.made_with.get(case.engine)
+        if case.engine not in self._trials and self._lent is None:
+            spec, made_with = self._specs[case.engine], self._made_with.get(case.engine)
             self._trials[case.engine] = self.trial_type(
-                spec, self._judge, self.catalogue, made_with, failed=self.known.failed
+                spec, self._judge, self._catalogue, made_with, failed=self.known.failed
             )
-        trial = self.lent or self._trials[case.engine]
+        trial = self._lent or self._trials[case.engine]
         trial.at_issue = effect if effect != UNCLEAR else ""
         return trial.with_token(case.token)
 
@@ -375,10 +358,10 @@ class Shrinker:
         """Whether a refusal is that of the verdict's token, and not of a byte before it."""
         if case.token or witness.kind != "false_rejection" or symptom.at < 0:
             return True
-        start = len(spelled(self.vocabulary, witness.before)) if witness.token >= 0 else witness.at
+        start = len(spelled(self._vocabulary, witness.before)) if witness.token >= 0 else witness.at
         if case.text != witness.text:
             return tokens_begun(case.text, symptom.at) >= tokens_begun(witness.text, max(start, 0))
-        end = start + len(self.vocabulary.tokens[witness.token])
+        end = start + len(self._vocabulary.tokens[witness.token])
         return witness.token < 0 or start <= symptom.at <= end
 
 
@@ -390,7 +373,6 @@ def _starts(case: ErrorCase, effect: str) -> list[ErrorCase]:
 
 
 def settled(sample: ShrunkVerdict, result: Shrunk) -> ShrunkVerdict:
-    """The sample with what it was shrunk to."""
     symptom = result.symptom
     return replace(
         sample,

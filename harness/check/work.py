@@ -365,7 +365,7 @@ class _SmallestCases:
         assert witness is not None
         if run not in self._shrinkers:
             about = (engines_of(run), self._catalogue, vocabulary_of(run), self._trial)
-            self._shrinkers[run] = Shrinker.of(run, *about)
+            self._shrinkers[run] = Shrinker(run, *about)
         sample = self._shrinkers[run].sample(witness, schema, one.class_, stops)
         return one if sample.error is None else replace(one, bug=bug_of(run, sample))
 

@@ -187,7 +187,8 @@ def test_a_lost_value_is_shown_as_programs_write_it(vocabulary, effect, also, es
     token = vocabulary.tokens.index(b"\\")
     witness = Witness("walk", 0, "case", 0, "engine", "false_rejection", "", "", before, token, (),
                       text, effect=effect)  # fmt: skip
-    shrinker = Shrinker({}, {}, load_catalogue(), vocabulary, 1 << 30, "assertion", ForgetsT(also))
+    run = SimpleNamespace(manifest={"identity": {"engines": {}, "limits": {}}})
+    shrinker = Shrinker(run, (), load_catalogue(), vocabulary, ForgetsT(also))
     with closing(shrinker):
         found = shrinker.sample(witness, "{}")
     assert (found.effect, b"\\" in found.error.text) == (effect, escaped)
