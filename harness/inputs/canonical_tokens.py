@@ -4,12 +4,11 @@ A model writes these tokens unless a mask forbids one, so they show where a mask
 `Vocabulary.encode_greedy` only finds some tokens that spell the text.
 
 Its ordinary ids must be the ranks of byte-level BPE, lower ids merged first, in the pieces into
-which its pattern splits a text: `Vocabulary.pattern` is the word of its reader that this is so. Not
-looked at are a normalizer (the NFC of Qwen2.5 changes only texts that are not in that form), a
-dropout, and merges that are out of reach because merges of lower rank always come between.
+which its pattern splits a text; `Vocabulary.pattern` says so. Not looked at are a normalizer (the
+NFC of Qwen2.5 changes only texts that are not in that form), a dropout, and merges that are out of
+reach because merges of lower rank always come between.
 
-Sources: ``Encoding.encode_ordinary`` of tiktoken; ``ByteLevel``, ``Split`` and ``BPE`` of the
-``tokenizers`` library.
+Sources: ``Encoding.encode_ordinary`` of tiktoken; ``ByteLevel``, ``Split``, ``BPE`` of tokenizers.
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ class Canonical:
         for token, special in enumerate(vocabulary.special.tolist()):
             if not special:
                 ranks.setdefault(vocabulary.tokens[token], token)
-        # The library fails on a byte without a rank. Since no merge makes a single byte, these
-        # ranks do not change what is merged.
+        # The library fails on a byte without a rank; no merge makes one, so none changes by this.
         for value in range(256):
             ranks.setdefault(bytes([value]), vocabulary.size + value)
         return _encoding(vocabulary.pattern, ranks)

@@ -13,7 +13,7 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -46,16 +46,11 @@ class _Entry(NamedTuple):
     """None for what is no regular file."""
 
 
-def content_sha256(files: Mapping[str, bytes]) -> str:
+def content_sha256(files: Iterable[tuple[str, bytes]]) -> str:
     """SHA-256 in hex of, for each name ascending, its UTF-8, a zero byte, the content's SHA-256."""
-    return combined_sha256({name: hashlib.sha256(data).digest() for name, data in files.items()})
-
-
-def combined_sha256(digests: Mapping[str, bytes]) -> str:
-    """`content_sha256` where the digests of the contents are known already."""
     total = hashlib.sha256()
-    for name in sorted(digests):
-        total.update(name.encode("utf-8", "surrogateescape") + b"\0" + digests[name])
+    for name, digest in sorted((name, hashlib.sha256(data).digest()) for name, data in files):
+        total.update(name.encode("utf-8", "surrogateescape") + b"\0" + digest)
     return total.hexdigest()
 
 

@@ -140,7 +140,6 @@ class _Maker:
         return None if kind == "null" else drawn.random() < 0.5
 
     def piece(self, value: Any, depth: int) -> _Piece:
-        """A schema for a value."""
         kind = type_of(value)
         schema: dict[str, Any] = {"type": kind}
         other = self._drawn.choice(

@@ -45,7 +45,7 @@ _KEYS: Final = ("id", "valid", "invalid", "family", "about")
 def embedded(part: str = SCHEMA) -> CaseSource:
     """The cases of a kind that come with the project: every ``.jsonl`` file of their folder."""
     cases, texts = _embedded(part)
-    return ListedCases("embedded", cases, content_sha256(texts))
+    return ListedCases("embedded", cases, content_sha256(texts.items()))
 
 
 def quick() -> CaseSource:
@@ -57,7 +57,7 @@ def quick() -> CaseSource:
         chosen = [known[id_] for id_ in json.loads(text)["cases"]]
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"embedded/{QUICK} lists no embedded cases: {error}") from None
-    digest = content_sha256({**texts, QUICK: text})
+    digest = content_sha256({**texts, QUICK: text}.items())
     return ListedCases("quick", chosen, digest, as_listed=True)
 
 
@@ -74,7 +74,6 @@ def _embedded(part: str) -> tuple[list[Case], dict[str, bytes]]:
 
 
 def open_jsonl(path: Path, part: str = SCHEMA) -> CaseSource:
-    """The cases of a kind in the file `path`."""
     cases: list[Case] = []
     digest, size, number = hashlib.sha256(), 0, 0
     try:

@@ -19,7 +19,7 @@ from typing import Final
 
 from harness.directories import MASKBENCH, fetched_path
 from harness.errors import InputError
-from harness.inputs.case_archives import Member, combined_sha256, members
+from harness.inputs.case_archives import Member, content_sha256, members
 from harness.inputs.cases import Case, CaseSource, Instance, parsed_list, schema_text
 from harness.jsontext import strict_json
 from harness.jsontext.spans import raw_members
@@ -37,7 +37,6 @@ def open_maskbench(path: Path | None = None) -> CaseSource:
 
 
 def family_of(id_: str) -> str:
-    """The family that a MaskBench id tells."""
     before, dashes, _ = id_.partition("---")
     return before if dashes else id_.partition("_")[0]
 
@@ -47,8 +46,7 @@ def data_sha256(path: Path) -> str:
 
     Names count without their folders; see `harness.inputs.case_archives.content_sha256`.
     """
-    files = _data_files(path)
-    return combined_sha256({_base(one): hashlib.sha256(one.read()).digest() for one in files})
+    return content_sha256((_base(one), one.read()) for one in _data_files(path))
 
 
 class MaskBench(CaseSource):
@@ -73,7 +71,6 @@ class MaskBench(CaseSource):
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def read(self, ids: Collection[str]) -> Iterator[Case]:
-        """The cases with these ids, ascending."""
         return (_case(id_, text, self._where(id_)) for id_, text in self._texts(ids))
 
     def with_valid(self, ids: Collection[str]) -> Iterator[str]:

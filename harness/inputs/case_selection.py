@@ -36,7 +36,6 @@ class Selected:
 
     @property
     def families(self) -> Mapping[str, int]:
-        """How many cases of each family were selected."""
         return dict(sorted(Counter(self.source.index[id_] for id_ in self.ids).items()))
 
 
@@ -71,8 +70,7 @@ def _open_tools(path: Path) -> CaseSource:
         Case(one.name, one.name.partition("/")[0], one.text, (), (), f"{path}: {one.tool}")
         for one in read_tools(path)
     ]
-    digest = hashlib.sha256("\0".join(f"{one.id} {one.schema}" for one in cases).encode())
-    return ListedCases(path.name, cases, digest.hexdigest())
+    return ListedCases(path.name, cases)
 
 
 def select(
@@ -91,9 +89,8 @@ def select(
     No `families` means all. `pattern` is a shell pattern for ids, case-sensitive (`fnmatch`).
     `limit` takes the first by id, `sample` draws in proportion to the families, with the `seed`,
     whatever the order. `with_valid` leaves only cases with a valid instance: it reads the cases in
-    a stream (with `limit` alone: until there are enough), and the ones selected are read again when
-    the result is iterated. `generated`: where no case has one, take them all, since instances are
-    made of their schemas.
+    a stream (with `limit` alone: until there are enough), for the first time. `generated`: where no
+    case has one, take them all, since instances are made of their schemas.
     """
     for name, number in (("limit", limit), ("sample", sample)):
         if number is not None and number < 1:

@@ -5,6 +5,7 @@ A source knows the ids and families of its cases without having read them.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
@@ -107,14 +108,20 @@ class CaseSource(ABC):
 
 
 class ListedCases(CaseSource):
-    """Cases that are all in memory; in ascending order of id, or as they come if `as_listed`."""
+    """Cases that are all in memory; in ascending order of id, or as they come if `as_listed`.
+
+    Without a `sha256` their ids and schemas identify them, as they come.
+    """
 
     def __init__(
-        self, name: str, cases: Collection[Case], sha256: str, *, as_listed: bool = False
+        self, name: str, cases: Collection[Case], sha256: str = "", *, as_listed: bool = False
     ) -> None:
         if not cases:
             raise InputError(f"{name} holds no case")
         self.name = name
+        if not sha256:
+            asked = "\0".join(f"{one.id} {one.schema}" for one in cases)
+            sha256 = hashlib.sha256(asked.encode()).hexdigest()
         self.sha256 = sha256
         self._cases: dict[str, Case] = {}
         for case in cases if as_listed else sorted(cases, key=lambda case: case.id):
@@ -142,8 +149,7 @@ def schema_text(raw: bytes, where: str) -> str:
     """The text `raw` of a schema, unchanged.
 
     It is JSON, and an object or a boolean. What is JSON and yet a trap (nested too deep, duplicate
-    keys, numbers out of range, lone surrogates) is let through: an engine may be tried on it, and
-    the validators say what they make of it.
+    keys, numbers out of range, lone surrogates) is let through: engines may be tried on it.
     """
     try:
         value = strict_json.parse(raw, lone_surrogates=True)

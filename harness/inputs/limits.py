@@ -20,7 +20,6 @@ TOTAL: Final = 16
 
 
 def max_bytes() -> int:
-    """The bytes that a file, a member or a line may have."""
     named = os.environ.get(VARIABLE) or str(_MIB)
     if not named.isdecimal() or not int(named[:9]) > 0 or len(named) > 9:
         raise UsageError(f"{VARIABLE} is {named!r}", "a number of MiB is expected")

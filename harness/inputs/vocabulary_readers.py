@@ -32,8 +32,7 @@ def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
     `spec` is a name that `harness.inputs.vocabulary_names` knows, as ``qwen2.5`` or ``bytes``; the
     path of a Hugging Face ``tokenizer.json`` or of a directory with one, of a tiktoken rank file or
     of a file that `Vocabulary.save` wrote; or a Hugging Face model id, ``org/name`` or
-    ``hf:org/name``, with ``@revision`` at will. `eos` names the end-of-sequence token, by its text
-    or its id, in place of what the files say.
+    ``hf:org/name``, with ``@revision`` at will. `eos` names another end of sequence, by text or id.
     """
     wrong = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
     try:
@@ -121,7 +120,6 @@ def vocabulary_of_tokenizer(
 
 
 def _table(content: Mapping[str, Any], where: str) -> TokenTable:
-    """All tokens of a parsed tokenizer.json."""
     try:
         return _tokenizer_table(content)
     except ValueError as error:
@@ -320,7 +318,8 @@ def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
     """The same vocabulary, ended by `eos` where that is given."""
     if eos is None:
         return vocabulary
-    special = {token: vocabulary[token] for token in vocabulary.special.nonzero()[0].tolist()}
+    names = vocabulary.special.nonzero()[0].tolist()
+    special = {token: vocabulary.tokens[token] for token in names}
     table = TokenTable(vocabulary.ordinary, special, vocabulary.pattern)
     ends = [table.find(eos, vocabulary.name)]
     return table.vocabulary(vocabulary.name, vocabulary.name, ends)

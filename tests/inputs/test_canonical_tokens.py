@@ -19,13 +19,12 @@ ANYTHING = r"[\s\S]+"
 @cache
 def ranks_of(vocabulary):
     """Ordinary ids by their bytes, the lowest of several."""
-    special = vocabulary.special
-    return {vocabulary[i]: i for i in reversed(range(len(vocabulary))) if not special[i]}
+    return {text: i for i, text in reversed(vocabulary.ordinary.items())}
 
 
 def reference(vocabulary, text):
     """Byte-level BPE as its definition reads: again and again, merge the pair of lowest rank."""
-    ranks, never = ranks_of(vocabulary), len(vocabulary)
+    ranks, never = ranks_of(vocabulary), vocabulary.size
     out = []
     for piece in regex.findall(vocabulary.pattern, text.decode()):
         whole = piece.encode()
@@ -49,7 +48,7 @@ def tiny(extra, pattern=ANYTHING, specials=()):
 
 def tokens(vocabulary, text):
     """The canonical tokens of `text` as bytes, for tests that need no ids."""
-    return [vocabulary[token] for token in Canonical.of(vocabulary).tokens(text)]
+    return [vocabulary.tokens[token] for token in Canonical.of(vocabulary).tokens(text)]
 
 
 # Letters with and without case, digits that are none in ASCII, marks, spaces of several kinds.
@@ -97,9 +96,9 @@ class TestQwen:
 
     def test_they_are_not_the_longest_tokens(self, qwen, canonical):
         text = b'[{"a":[]}]'
-        found = [qwen[token] for token in canonical.tokens(text)]
+        found = [qwen.tokens[token] for token in canonical.tokens(text)]
         assert b" ".join(found) == b'[ {" a ": [] }]'
-        assert qwen[qwen.encode_greedy(text)[0]] == b"[{"
+        assert qwen.tokens[qwen.encode_greedy(text)[0]] == b"[{"
 
     @given(texts)
     def test_it_agrees_with_the_plain_definition(self, qwen, canonical, text):
@@ -109,7 +108,7 @@ class TestQwen:
     def test_starts_are_where_the_tokens_are(self, qwen, canonical, text):
         starts = canonical.starts(text)
         assert tuple(starts[offset] for offset in sorted(starts)) == canonical.tokens(text)
-        assert all(text.startswith(qwen[token], offset) for offset, token in starts.items())
+        assert all(text.startswith(qwen.tokens[token], offset) for offset, token in starts.items())
 
 
 class TestTiny:

@@ -111,7 +111,7 @@ def test_the_command_verifies_the_contents_and_is_content_when_they_are_there(
     assert refused.exit_code == 2
     assert "does not hold MaskBench at commit" in refused.output
     assert not target.exists()
-    monkeypatch.setattr(download, "DATA_SHA256", content_sha256(files))
+    monkeypatch.setattr(download, "DATA_SHA256", content_sha256(files.items()))
     for says in (f"{target}: MaskBench", "is there already"):
         result = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
         assert result.exit_code == 0

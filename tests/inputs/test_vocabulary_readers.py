@@ -129,7 +129,7 @@ class TestByteLevel:
 
     def test_the_pre_tokenizer_decides_where_there_is_no_decoder(self, write):
         content = byte_level(["Ġx"]) | {"decoder": None}
-        assert open_vocabulary(write(content), "<|end|>")[256] == b" x"
+        assert open_vocabulary(write(content), "<|end|>").tokens[256] == b" x"
 
     def test_it_decodes_like_the_tokenizers_library(self, write):
         tokenizers = pytest.importorskip("tokenizers")
@@ -139,7 +139,7 @@ class TestByteLevel:
         vocabulary, library = open_vocabulary(path, "<|end|>"), tokenizers.Tokenizer.from_file(path)
         for token in range(vocabulary.size):
             text = library.decode([token], skip_special_tokens=False)
-            assert vocabulary[token].decode("utf-8", "replace") == text
+            assert vocabulary.tokens[token].decode("utf-8", "replace") == text
 
 
 class TestPattern:
@@ -219,7 +219,7 @@ class TestSentencePiece:
         vocabulary, library = open_vocabulary(path, "</s>"), tokenizers.Tokenizer.from_file(path)
         for token in range(2, vocabulary.size):
             # Behind another token, since these decoders drop a space at the very beginning.
-            assert b"x" + vocabulary[token] == library.decode([2, token]).encode()
+            assert b"x" + vocabulary.tokens[token] == library.decode([2, token]).encode()
 
 
 class TestRefused:
