@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
@@ -15,7 +15,7 @@ from harness.bugs.text_edits import LAYOUT, fault, sort_of
 from harness.engines.specs import read_spec
 from harness.jsontext.pointers import values_in
 from harness.printable import escaped, printable
-from harness.schemas.schema import objects
+from harness.schemas.schema import number, objects
 from harness.verdict_kinds import ACCEPTANCES
 
 _WORDS = ("type", "format", "$schema", "$ref")
@@ -91,15 +91,13 @@ class _StandIns:
 
     def __init__(self, schema: Any) -> None:
         self._names = {name: f"n{number}" for number, name in enumerate(_names(schema))}
-        ranked = enumerate(sorted({*_numbers(schema)}))
+        ranked = enumerate(sorted({one for one in values_in(schema) if number(one) is not None}))
         self._numbers = {value: f"{_sort(value)}{rank}" for rank, value in ranked}
 
     def name(self, name: str) -> str:
-        """A name of a member, or a step of a reference."""
         return self._names.get(name, name)
 
     def keyword(self, keyword: str, value: Any) -> Any:
-        """The value of a keyword that holds no schema."""
         if keyword == "$ref" and isinstance(value, str):
             return "/".join(map(self.name, value.split("/")))
         return value if keyword in _WORDS else self.data(value)
@@ -138,11 +136,6 @@ def _names(schema: Any) -> dict[str, None]:
             if isinstance(listed, list):
                 names.update(dict.fromkeys(name for name in listed if isinstance(name, str)))
     return names
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    numbers = (one for one in values_in(value) if isinstance(one, int | float))
-    return (one for one in numbers if not isinstance(one, bool))
 
 
 def _sort(value: float) -> str:

@@ -89,7 +89,7 @@ class _Declared:
             if isinstance(part, dict) and id(part) not in found:
                 found[id(part)] = part
                 todo += [self._schema.resolve(part[one], part) for one in REFERENCES if one in part]
-                todo += [one.schema for one in subschemas(part) if one.keyword in IN_PLACE]
+                todo += [one for path, one in subschemas(part) if path[0] in IN_PLACE]
         return list(found.values())
 
 

@@ -27,6 +27,7 @@ from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 from harness.explain.earliest_failure import EarliestFailure, unknown_keys
+from harness.inputs.cases import LATEST
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.partial import Cursor, trace
 from harness.jsontext.pointers import typed_steps
@@ -97,7 +98,7 @@ class _Locator:
     """The search under one schema, parsed; it must not change."""
 
     def __init__(self, schema: Any) -> None:
-        from harness.validators.drafts import LATEST, draft_of
+        from harness.validators.drafts import draft_of
 
         self.schema = schema
         draft = draft_of(schema)

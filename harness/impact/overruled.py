@@ -24,10 +24,11 @@ from harness.engines.requests import EngineRequest, Follow, Goto, RollOut
 from harness.explain.attribution import Attribution
 from harness.explain.earliest_failure import EarliestFailure
 from harness.impact.answers import ModelAnswer, TokenChoice
+from harness.inputs.cases import LATEST
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, advance
 from harness.jsontext.spans import root_of
-from harness.validators.drafts import LATEST, draft_of
+from harness.validators.drafts import draft_of
 from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VALID, Unjudgeable
 from harness.workers import wire
 from harness.workers.outcomes import Failure

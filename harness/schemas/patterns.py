@@ -44,7 +44,6 @@ class UnsupportedError(Exception):
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """All characters but those of `ranges`."""
     out, at = [], 0
     for low, high in sorted(ranges):
         if low > at:
@@ -59,15 +58,15 @@ def _texts_alone(ranges: Ranges) -> Ranges:
     return complement((*complement(ranges), (0xD800, 0xDFFF)))
 
 
-_DIGIT: Ranges = ((48, 57),)
-_WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
+DIGITS: Final[Ranges] = ((48, 57),)
+WORD: Final[Ranges] = ((48, 57), (65, 90), (95, 95), (97, 122))
 _SPACE: Ranges = ((9, 13), (32, 32))
 _CATEGORIES: dict[Any, Ranges] = {
-    _sre.CATEGORY_DIGIT: _DIGIT,
-    _sre.CATEGORY_WORD: _WORD,
+    _sre.CATEGORY_DIGIT: DIGITS,
+    _sre.CATEGORY_WORD: WORD,
     _sre.CATEGORY_SPACE: _SPACE,
-    _sre.CATEGORY_NOT_DIGIT: complement(_DIGIT),
-    _sre.CATEGORY_NOT_WORD: complement(_WORD),
+    _sre.CATEGORY_NOT_DIGIT: complement(DIGITS),
+    _sre.CATEGORY_NOT_WORD: complement(WORD),
     _sre.CATEGORY_NOT_SPACE: complement(_SPACE),
 }
 
@@ -265,7 +264,6 @@ class Pattern:
         return state
 
     def step(self, state: int, char: str) -> int:
-        """The state after one character."""
         follow = self._next[state].get(char)
         if follow is None:
             point = ord(char)

@@ -224,7 +224,6 @@ def _unannotated(of: SchemaAnatomy) -> Iterator[Written]:
 
 
 def _reordered(schema: dict[str, Any], _: SchemaAnatomy) -> Changed:
-    """Declared members in the opposite order."""
     members = mapping(schema, "properties")
     turned = dict(reversed(members.items()))
     return _swapped(schema, "properties", {"properties": turned}) if len(members) > 1 else None
@@ -330,7 +329,6 @@ def _constants(schema: dict[str, Any]) -> list[Any]:
 
 
 def with_names(value: Any, names: Mapping[str, str]) -> Any:
-    """A value whose members have other names."""
     if isinstance(value, dict):
         return {names.get(name, name): with_names(one, names) for name, one in value.items()}
     return [with_names(one, names) for one in value] if isinstance(value, list) else value

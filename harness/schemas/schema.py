@@ -7,7 +7,7 @@ whatever schema: what is malformed counts as absent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Collection, Iterator, Mapping, Sized
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
@@ -26,6 +26,7 @@ REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 """Keywords with a subschema for each name."""
 DEFINITIONS: Final = ("$defs", "definitions")
+_NAMED: Final = MAPS.union(DEFINITIONS)
 LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
 """Keywords with a list of subschemas."""
 FOR_MEMBERS: Final = frozenset(
@@ -53,34 +54,23 @@ class Applied(NamedTuple):
     schema: Any
 
 
-def subschemas(schema: dict[str, Any]) -> Iterator[Applied]:
-    """Every subschema that `schema` itself has, those of definitions apart, in its order."""
+def subschemas(schema: dict[str, Any], maps: Collection[str] = MAPS) -> Iterator[tuple[Path, Any]]:
+    """What stands where `schema` itself has subschemas, in its order; `maps` have them by name."""
     for keyword, value in schema.items():
-        if keyword in MAPS and isinstance(value, dict):
-            for name, part in value.items():
-                yield Applied(keyword, f"/{escape(name)}", part)
+        if keyword in maps and isinstance(value, dict):
+            yield from (((keyword, name), part) for name, part in value.items())
         elif keyword in LISTS and isinstance(value, list):
-            for index, part in enumerate(value):
-                yield Applied(keyword, f"/{index}", part)
+            yield from (((keyword, index), part) for index, part in enumerate(value))
         elif keyword in SINGLE:
-            yield Applied(keyword, "", value)
+            yield (keyword,), value
 
 
 def walked(schema: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every subschema with its path, those of definitions too, outermost first."""
     yield path, schema
-    if not isinstance(schema, dict):
-        return
-    for keyword, value in schema.items():
-        if keyword in (*MAPS, *DEFINITIONS) and isinstance(value, dict):
-            for name, inner in value.items():
-                if isinstance(inner, dict | bool):
-                    yield from walked(inner, (*path, keyword, name))
-        elif keyword in LISTS and isinstance(value, list):
-            for index, inner in enumerate(value):
-                yield from walked(inner, (*path, keyword, index))
-        elif keyword in SINGLE and isinstance(value, dict | bool):
-            yield from walked(value, (*path, keyword))
+    for below, inner in subschemas(schema, _NAMED) if isinstance(schema, dict) else ():
+        if isinstance(inner, dict | bool) or isinstance(below[-1], int):
+            yield from walked(inner, (*path, *below))
 
 
 def objects(schema: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -333,9 +323,9 @@ class Schema:
         reference = _reference(here)
         if reference is not None and _is_local(reference):
             yield reference[1:], "$ref"
-        for keyword, step, part in subschemas(here):
-            if step or isinstance(part, dict):
-                yield f"{place}/{keyword}{step}", keyword
+        for path, part in subschemas(here):
+            if len(path) > 1 or isinstance(part, dict):
+                yield place + "".join(f"/{escape(step)}" for step in path), str(path[0])
 
 
 def _leads_to(pointer: str, place: str, keyword: str, part: str) -> bool:

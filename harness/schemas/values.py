@@ -3,8 +3,7 @@
 Each subschema has a list of *options*, the smallest first: its annotated and listed values, every
 branch, values at the bounds, all of small types. An object takes the k-th option of all its members
 at once, so that many options need few objects; it comes with its required members alone, with all
-that there are, and with others. Nothing here is proven, nothing is drawn, nothing raises, and work
-is bounded on any schema.
+that there are, and with others. Nothing is proven, drawn or raised; work is bounded on any schema.
 """
 
 from __future__ import annotations

@@ -100,8 +100,7 @@ class Variants(Schema):
     def is_meant(self, schema: Any, value: Any, depth: int = 0) -> bool:
         """Whether each part of a valid value is of a type that the schema has keywords for there.
 
-        Without `type` such keywords allow values of all other types, and beside declared members
-        any others: hardly anybody means these.
+        Without `type` keywords allow values of all others, and undeclared members: hardly meant.
         """
         variants = self.variants(schema)
         return (
@@ -190,8 +189,7 @@ class _ContradictionError(Exception):
 def merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any] | None:
     """A schema for what is valid under both, nearly; None when nothing can be.
 
-    Neither may hold references or ``allOf`` and the like; where no exact form exists the left
-    keyword wins.
+    Neither may hold references, ``allOf`` and such. Without an exact form the left keyword wins.
     """
     if not right or not left:
         return left or right

@@ -14,12 +14,11 @@ import jsonschema.validators
 import jsonschema_rs
 from jsonschema_specifications import REGISTRY as METASCHEMAS  # type: ignore[import-untyped]
 
+from harness.inputs.cases import DRAFTS, LATEST
 from harness.validators import ecma_patterns, formats
 from harness.validators.format_rules import ASSERTION
 from harness.validators.keyword_repairs import REPAIRS, REPAIRS_2019
 from harness.validators.respelling import Respelt, respelt
-
-LATEST = "2020-12"
 
 BACKTRACK_LIMIT = 1_000_000
 """Steps that jsonschema-rs may backtrack in one match of a pattern that needs backtracking."""
@@ -32,10 +31,9 @@ _CLASSES: dict[str, tuple[Any, Any]] = {
     "2020-12": (jsonschema.Draft202012Validator, jsonschema_rs.Draft202012Validator),
 }
 
-_IDENTIFIERS = {
-    f"json-schema.org/{name if 'draft' in name else 'draft/' + name}/schema": name
-    for name in _CLASSES
-} | {"json-schema.org/schema": LATEST}  # the address that always meant "the current version"
+_IDENTIFIERS = {uri.partition("://")[2].removesuffix("#"): name for name, uri in DRAFTS.items()} | {
+    "json-schema.org/schema": LATEST
+}  # the address that always meant "the current version"
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,7 @@ def draft_of(schema: object) -> Draft | None:
     """The draft that `schema`, a parsed schema, declares; the latest when it declares none.
 
     ``http`` and ``https``, with and without an empty fragment, name the same draft. None for any
-    other ``$schema``: another vocabulary may give every keyword another meaning, so that nothing
-    said under a guessed draft would be a proof.
+    other ``$schema``: nothing said under a guessed draft would be a proof.
     """
     declared = schema.get("$schema") if isinstance(schema, dict) else None
     if declared is None:

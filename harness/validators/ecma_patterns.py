@@ -27,10 +27,8 @@ from typing import Final, Literal
 
 import regress
 
-from harness.schemas.patterns import HIGHEST, Ranges, complement
+from harness.schemas.patterns import DIGITS, HIGHEST, WORD, Ranges, complement
 
-DIGITS: Final[Ranges] = ((0x30, 0x39),)
-WORD: Final[Ranges] = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 LINE_ENDS: Final[Ranges] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
 SPACES: Final[Ranges] = (
     (0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
@@ -335,8 +333,7 @@ def _is_dialect(member: ClassMember) -> bool:
 def _has_doubtful_reference(parsed: Iterable[Token]) -> bool:
     """Whether a group is referred to that is not complete by then, or stands in another group.
 
-    ECMA-262 forgets what a group took when what is around it repeats (section 22.2.2.3.1); no
-    other engine does.
+    ECMA-262 alone forgets what a group took when what is around repeats (section 22.2.2.3.1).
     """
     complete: set[int] = set()
     opened: list[int] = []
