@@ -1,9 +1,8 @@
 """Which verdicts are one bug: groups by what is stored of them, and samples that say what they are.
 
 Of each group some are shrunk, drawn by a seed; where all come to one bug, so does the group. Where
-they do not the group is split, by case, by place in schema and value, and by place in the text, and
-samples of each part are shrunk. Of a part, what cannot be shrunk is left out of account while most
-of it can.
+not, it is split, by case, by place in schema and value, and by place in the text, and samples of
+each part are shrunk. What cannot be shrunk does not count while most of a part can.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from harness import verdict_kinds as kinds
 from harness.analysis.stored import Classify, statement, stored_run
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.text_edits import sort_of
+from harness.comparison.disputes import mixed
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import verdict_name, verdict_row
-from harness.replay.witness_reader import mixed
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 
@@ -39,10 +38,7 @@ Category, detail and byte are about the refused byte: of a text that is let thro
 """
 EVIDENCE = tuple(VERDICT_TABLES)
 SAMPLES, OF_PART, MORE_OF_PART = 3, 2, 4
-"""Verdicts of a group that are shrunk, of different cases where there are, and of its parts.
-
-More are, where one of a part comes to no bug.
-"""
+"""Verdicts that are shrunk of a group, and of a part: more where one comes to no bug."""
 
 AT_ONCE = 8
 """Groups whose samples are shrunk in turns."""
@@ -58,9 +54,8 @@ class ErrorRows:
 
     `evidence` are indices into `EVIDENCE`, `row` that in its table; `class_` codes into
     `harness.verdict_kinds.CLASSES`, `effect` into its `EFFECTS`, `severity` into
-    `harness.analysis.stored.WORST_FIRST`; `engine` and `case` numbers in the run. `groups` has at
-    each level the group that a verdict is in, and `rank` the order in which verdicts of a group are
-    drawn.
+    `harness.analysis.stored.WORST_FIRST`; `engine` and `case` numbers in the run. `groups` has the
+    group of a verdict at each level, `rank` the order in which those of a group are drawn.
     """
 
     evidence: npt.NDArray[np.int8]
@@ -210,7 +205,7 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
 def _in_turns(verdicts: ErrorRows, wanted: Sequence[tuple[int, list[int]]]) -> list[int]:
     """What is wanted of groups of a size: costly and large ones first, the engines in turns.
 
-    Of `AT_ONCE` groups the first of each comes first: what becomes of it is known by the next.
+    Of `AT_ONCE` groups the first of each come first: what becomes of them is known by the next.
     """
     turns: Counter[int] = Counter()
     queued = []

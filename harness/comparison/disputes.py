@@ -158,10 +158,12 @@ def draw(
     at = np.minimum(np.searchsorted(tokens, among), len(tokens) - 1)
     at = at[tokens[at] == among]
     others = np.delete(tokens, at)
-    wanted, mixed = max(cap - len(at), 0), _mixed(others, keyed_index(key, 1 << 63))
+    salted = others.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    salted += np.uint64(keyed_index(key, 1 << 63))
+    wanted, ranks = max(cap - len(at), 0), mixed(salted)
     looked = wanted if shapes is None else _LOOKED * max(wanted, 1)
     while True:
-        chosen = others[_least(mixed, looked)]
+        chosen = others[_least(ranks, looked)]
         if shapes is not None:
             chosen = chosen[_first_alike(shapes[chosen])]
         if len(chosen) >= wanted or looked >= len(others):
@@ -184,15 +186,8 @@ def _first_alike(shapes: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
     return np.sort(order[ranks < _ALIKE])
 
 
-def _mixed(tokens: Tokens, salt: int) -> npt.NDArray[np.uint64]:
-    """SplitMix64's finaliser of each token, salted (Steele, Lea and Flood, OOPSLA 2014)."""
-    value = tokens.astype(np.uint64)
-    with np.errstate(over="ignore"):
-        value *= np.uint64(0x9E3779B97F4A7C15)
-        value += np.uint64(salt)
-        value ^= value >> np.uint64(30)
-        value *= np.uint64(0xBF58476D1CE4E5B9)
-        value ^= value >> np.uint64(27)
-        value *= np.uint64(0x94D049BB133111EB)
-        value ^= value >> np.uint64(31)
-    return value
+def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Numbers that look random (SplitMix64's finaliser; Steele, Lea and Flood, OOPSLA 2014)."""
+    value = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harness.comparison.disputes import mixed
 from harness.completion.rollout import keyed_index
 from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
@@ -43,7 +43,6 @@ class Choice:
         return sum(map(len, self.rows.values()))
 
     def of(self, evidence: str) -> RowNumbers:
-        """The rows in the table of one sort of evidence."""
         return self.rows.get(evidence, _NOTHING)
 
 
@@ -94,13 +93,6 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
     return Choice(
         {name: able[part] for (name, able), part in zip(rows.items(), parts, strict=True)}
     )
-
-
-def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Numbers that look random, one for each (the finaliser of splitmix64; Steele et al., 2014)."""
-    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _able(run: RunDirectory, evidence: str, wanted: RowNumbers | None = None) -> RowNumbers:
@@ -157,7 +149,6 @@ def _place(run: RunDirectory, case: str) -> int:
 
 
 def _of_walks(run: RunDirectory, vocabulary: Vocabulary) -> Made:
-    """Makes the witnesses of walks."""
     positions = TableCursor(run, "positions", ["walk", "position", "token"])
     texts = TableCursor(run, "completions", ["completion", "tokens"])
 
@@ -182,7 +173,6 @@ def _of_walks(run: RunDirectory, vocabulary: Vocabulary) -> Made:
 
 
 def _of_texts(run: RunDirectory, evidence: str) -> Made:
-    """Makes the witnesses of texts that were fed: instances or samples."""
     texts = TableCursor(run, TEXT_TABLES[evidence], [evidence, "text", "tokens"])
 
     def made(case: str, verdicts: pa.Table) -> Iterator[Witness]:
@@ -219,7 +209,6 @@ def spelled(vocabulary: Vocabulary, tokens: Sequence[int]) -> bytes:
 
 
 def _paths(positions: pa.Table | None) -> dict[int, tuple[int, ...]]:
-    """The tokens of each walk, in order."""
     if positions is None:
         return {}
     walk, number, token = (positions[name].to_numpy() for name in ("walk", "position", "token"))
@@ -229,7 +218,6 @@ def _paths(positions: pa.Table | None) -> dict[int, tuple[int, ...]]:
 
 
 def _completions(stored: pa.Table | None, numbers: pa.ChunkedArray) -> dict[int, tuple[int, ...]]:
-    """The completions of these numbers."""
     if stored is None:
         return {}
     found = stored.filter(pc.is_in(stored["completion"], numbers.combine_chunks()))
