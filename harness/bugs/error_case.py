@@ -53,15 +53,12 @@ class ErrorCase:
         return str(self.parsed) if self.about == "pattern" else self.schema
 
     def with_schema(self, schema: Any) -> ErrorCase:
-        """The same text under another schema."""
         return replace(self, schema=compact(schema))
 
     def with_text(self, text: bytes) -> ErrorCase:
-        """Another text, fed byte by byte, under the same schema."""
         return replace(self, text=text)
 
     def with_around(self, before: bytes, after: bytes) -> ErrorCase:
-        """Another text before the token and after it."""
         start = len(before) if self.token else 0
         return replace(self, text=before + self.token + after, token_at=start)
 

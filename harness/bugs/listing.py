@@ -69,10 +69,9 @@ class Bug(ShrunkVerdict):
     """One bug of a run: the verdict with its smallest case, and how often it was met.
 
     It was `met` in some of the schemas on which the engine was `judged`, given by number, each with
-    what shows it there at worst, and explains so many `verdicts`; `sampled` of these were shrunk
-    and came to it.
-    `versions` are those of the engine in the run, the oldest first, each with whether it was met
-    there. `shared` is what all other engines of the run make, too.
+    what shows it there at worst, and explains so many `verdicts`; `sampled` of these came to it.
+    `versions` of the engine, the oldest first, say whether it was met there. `shared` is what all
+    other engines of the run make, too.
     """
 
     error: ErrorCase
@@ -97,7 +96,6 @@ class Bug(ShrunkVerdict):
 
     @property
     def severities(self) -> dict[str, int]:
-        """In how many schemas each severity is the worst that shows it."""
         return severities_of(self.met)
 
     @property
@@ -182,8 +180,7 @@ def topics(bugs: Iterable[Bug]) -> list[list[Bug]]:
 class BugList:
     """All bugs of a run, those first that cost a value; see `Bug.order`.
 
-    Of `verdicts` that were looked at `unexplained` are none of these bugs, by the reason;
-    `sampled` were shrunk to a bug.
+    Of so many `verdicts` the `unexplained` are none of these, by reason; `sampled` came to a bug.
     """
 
     bugs: tuple[Bug, ...]
@@ -192,7 +189,6 @@ class BugList:
     sampled: int
 
     def of(self, engine: str) -> list[Bug]:
-        """The bugs of one engine, by its spec."""
         return [bug for bug in self.bugs if bug.engine == engine]
 
     @property
@@ -255,7 +251,6 @@ def known_bugs(
 
 
 def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
-    """What a search found, counted."""
     rows, among = explanation.verdicts, explanation.among
     codes, engine = explanation.bug[among], rows.engine[among]
     cases, severity = rows.case[among], rows.severity[among]
@@ -305,7 +300,6 @@ def _bug(
     met_in: Sequence[str],
     incidence: dict[str, Any],
 ) -> Bug:
-    """The bug of a sample, with how often it was met and in which engines of the run."""
     error, engines = sample.error, run.manifest["identity"]["engines"]
     assert error is not None
     schemas = judged[error.engine]

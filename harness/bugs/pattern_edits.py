@@ -14,10 +14,7 @@ _LAZY: Final = re.compile(r"[*+?}]\?")
 
 
 def smaller_patterns(pattern: str) -> Iterator[str]:
-    """Parts of a pattern, the short ones first; it without one, the long ones first; and others.
-
-    No repetition becomes lazy.
-    """
+    """Parts of a pattern, short ones first; without one, long ones first; others; none lazier."""
     lazy = len(_LAZY.findall(pattern))
     return (one for one in _smaller(_parts(pattern)) if len(_LAZY.findall(one)) <= lazy)
 
@@ -39,10 +36,7 @@ def _smaller(parts: list[str]) -> Iterator[str]:
 
 
 def common_patterns(pattern: str, character: str) -> Iterator[str]:
-    """The pattern with one character for a class, and as a group that repeats: longer, maybe.
-
-    That makes the patterns of more errors that are one alike.
-    """
+    """The pattern with one character for a class, and as a group that repeats: alike, if longer."""
     parts = _parts(pattern)
     for at in range(len(parts)):
         yield from ("".join([*parts[:at], one, *parts[at + 1 :]]) for one in ("a", character))

@@ -30,7 +30,6 @@ class ShrinkProgress(LiveLine):
 
 
 def print_bug(bug: Bug) -> None:
-    """One bug: its title, its smallest case, how often it was met."""
     kind = bug.error.kind.replace("_", " ")
     shown = f": {bug.shown_in_words}" * bool(bug.shown_in_words)
     met = f"in {bug.cases:,} of {bug.judged:,} {bug.error.about}s{bug.share.in_brackets}"

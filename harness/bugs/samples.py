@@ -1,8 +1,7 @@
 """What shrinking made of single verdicts: one record each, kept beside the run.
 
-The file is appended to, a line at a time, so that what was shrunk stays when work is interrupted;
-a last line that was cut is shrunk again. Each line says for which tables, catalogue and version it
-holds.
+Lines are appended, so that what was shrunk stays when work is interrupted; a last line that was cut
+is shrunk again. Each says for which tables, catalogue and version it holds.
 """
 
 from __future__ import annotations
@@ -35,9 +34,8 @@ class ShrunkVerdict:
     """What became of one verdict, which was `attributed` to a keyword: its smallest case `error`.
 
     Where there is none there is a `reason`. `at` is the byte of its text at which the error is, -1
-    where that is not known; `keyword` is broken or in force there; `effect` is the verdict's, and
-    the smallest case has it, too. `others` is what it counts
-    as in each other engine that makes the error, by spec; None where they were not asked.
+    where that is not known; `keyword` is broken or in force there; `effect` is that of both. By
+    spec `others` has what it counts as in other engines that make it; None: they were not asked.
     """
 
     verdict: str

@@ -82,7 +82,6 @@ def rebuilt(
 
 
 def without(schema: Any, path: Path) -> Any:
-    """A copy without what stands at `path`."""
     holder = part_at(schema, path[:-1]).copy()
     del holder[path[-1]]
     return replaced(schema, path[:-1], holder)
@@ -114,7 +113,6 @@ def keys_at(schema: Any, text: bytes, at: int) -> tuple[str, set[str], set[str]]
 
 
 def alone(schema: Any, part: Mapping[str, Any]) -> dict[str, Any]:
-    """A part as a schema of its own, with the definitions and the draft."""
     return {**(_carried(schema) if isinstance(schema, dict) else {}), **part}
 
 
@@ -268,8 +266,7 @@ def _cut(value: Any, start: int, end: int) -> Any:
 def left_out(schema: Any) -> Iterator[Any]:
     """The schema without one keyword, one named part, one branch, one entry of a list.
 
-    A ``type`` stays: without it an engine may go another way to the same refusal. No list becomes
-    empty, which some drafts forbid.
+    A ``type`` stays: without it an engine may refuse in another way. No list becomes empty.
     """
     for path, part in objects(schema):
         for keyword, value in part.items():

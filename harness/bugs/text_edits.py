@@ -12,11 +12,9 @@ from harness.jsontext.spans import ValueSpan, root_of
 
 _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'{"a":0}')
 _PLAIN = (b"true", *_SIMPLE, b'"A"')
-LETTERS = (b"A", b"z")
-"""What is plain in any string."""
+LETTERS = (b"A", b"z")  # plain in any string
 _SIMPLER = {"letter": b"AEa", "digit": b"01", "2d": b"+"}
-LAYOUT = b" \t\n\r"
-"""White space outside strings."""
+LAYOUT = b" \t\n\r"  # outside strings
 _IN_STRING = rb'"(?:[^"\\]|\\.)*"'
 _STRING = re.compile(_IN_STRING, re.DOTALL)
 _LAYOUT = re.compile(b"(" + _IN_STRING + rb")|[ \t\n\r]+", re.DOTALL)
@@ -73,7 +71,6 @@ def members_left_out(text: bytes) -> Iterator[bytes]:
 
 
 def without_layout(text: bytes) -> Iterator[bytes]:
-    """The text without white space between its tokens."""
     dense = _LAYOUT.sub(lambda match: match[1] or b"", text)
     if dense != text:
         yield dense
@@ -100,7 +97,7 @@ def letters(text: bytes) -> Iterator[bytes]:
     """The text with one digit, escape or special character in a string replaced by a letter."""
     for string in _STRING.finditer(text):
         for match in _SPECIAL.finditer(text, string.start() + 1, string.end() - 1):
-            yield from (put(text, match.span(), letter) for letter in (b"A", b"z"))
+            yield from (put(text, match.span(), letter) for letter in LETTERS)
 
 
 def short_ends(text: bytes) -> Iterator[bytes]:

@@ -64,11 +64,10 @@ Failed = dict[tuple[str, str], Outcome]
 class Symptom:
     """An error that a trial showed: what must stay the same while its case shrinks.
 
-    `at` is the byte of the text that is refused, or with which it became invalid; -1 where that is
-    not known. `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort
-    of byte that is refused and where, or the sort of violation; `detail` the value of a format, how
-    a pattern is anchored, or whether a key is declared. `broken` has the paths of the rule in the
-    schema and of the value in the text.
+    `at` is the byte of the text that is refused, or with which it became invalid; -1: not known.
+    `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort of byte that
+    is refused and where, or the sort of violation; `detail` the value of a format, how a pattern is
+    anchored, or whether a key is declared. `broken` has the paths of the rule and of the value.
     """
 
     at: int
@@ -104,8 +103,8 @@ class Trial:
 
     `made_with` is what the manifest of a run says of the engine, where it must be the same; `panel`
     has the engine alone, and is the trial's from then on.
-    What has `failed` by spec and schema is known, and added to.
-    `failures` is how often the engine failed or took too long; `seconds` what it took to compile.
+    What has `failed` by spec and schema is added to. `failures` is how often the engine failed or
+    took too long; `seconds` what it took to compile.
     """
 
     at_issue = ""
@@ -141,9 +140,7 @@ class Trial:
                 raise
 
     def change(self, spec: EngineSpec, token: bytes = b"") -> None:
-        """Try another configuration of the engine, or another token, in the host that is up.
-
-        To start another would take seconds, for what the library imports.
+        """Try another configuration or token in the host that is up: to start one takes seconds.
 
         Raises:
             UsageError: The engine does not start so.
@@ -200,8 +197,7 @@ class Trial:
     def are_right(self, cases: Sequence[ErrorCase]) -> list[bool]:
         """Whether the engine does with texts what both validators say, where that shows an error.
 
-        That is: it compiles the schema, and allows a valid text to its end, or no invalid one. The
-        cases have one schema and one kind.
+        That is: it compiles the one schema, and allows a valid text to its end, or no invalid one.
         """
         rulings = self._rulings(cases)
         probed = self._probed(cases)
@@ -215,7 +211,6 @@ class Trial:
         ]
 
     def is_valid(self, case: ErrorCase) -> bool:
-        """Whether both validators call the text of a case valid."""
         (ruling,) = self._rulings([case])
         return ruling is not None and ruling.verdict == VALID
 
@@ -253,10 +248,7 @@ class Trial:
         return answers
 
     def compiles(self, schema: str) -> bool:
-        """Whether the engine compiles a schema, at whose start it then stands.
-
-        What it failed at, or took too long with, is known from then on and costs no host again.
-        """
+        """Whether the engine compiles a schema, at whose start it is then; it fails once alone."""
         if self._schema != schema:
             self._schema, about = schema, (self.spec.name, schema)
             self._outcome, self._printed = self._failed.get(about), ""
@@ -287,7 +279,6 @@ class Trial:
         return answers[0].each() if answers else []
 
     def tokens(self, case: ErrorCase) -> list[int]:
-        """The ids that are fed for a case."""
         before, after = case.around
         token = [self._ids[case.token]] if case.token else []
         end = [self.vocabulary.eos] if case.kind in WRONG_BITS else []
@@ -364,7 +355,6 @@ def _detail(case: ErrorCase, at: int, keyword: str, place: str) -> str:
 
 
 def _mark(case: ErrorCase, at: int) -> str:
-    """What is refused and where."""
     if case.token:
         return "token"
     place, sort = fault(case.text, at)

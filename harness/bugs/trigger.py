@@ -28,8 +28,7 @@ _CLOSE: Final = frozenset(
 class Trigger:
     """Keywords without which an error vanishes, and what is plain and does so in its place.
 
-    It is `loose` where whatever stands there shows the error, in a string a letter: then it is not
-    about what does.
+    It is `loose` where whatever stands there shows the error, in a string a letter.
     """
 
     keywords: tuple[str, ...] = ()

@@ -62,11 +62,9 @@ class Automaton(ABC):
         return self._rows[state]
 
     def classes(self, points: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """The class of each character."""
         return np.searchsorted(self.bounds, points, side="right") - 1
 
     def span(self, low: int, high: int) -> slice:
-        """The classes of a range of characters."""
         first, last = self.classes(np.array([low, high], dtype=np.int32))
         return slice(int(first), int(last) + 1)
 
@@ -101,7 +99,6 @@ class Automaton(ABC):
                 yield self._usual[which][1], target
 
     def shortest(self, state: int) -> str:
-        """A shortest text from `state` to a match."""
         if state not in self._shortest:
             ends = (text for here, text in self.reached(state) if self.accepts(here))
             self._shortest[state] = next(ends)

@@ -102,7 +102,6 @@ def _spelt(pattern: str, dialect: str, search: bool) -> Meaning:
 
 
 def _built(tree: Any, categories: Mapping[Any, Ranges]) -> Builder:
-    """The nodes of a parsed pattern."""
     dot = complement(((10, 10),))
     nodes = Builder(exact=True, limit=MAX_NODES, categories=categories, dot=dot)
     last = nodes.sequence(tree, nodes.node())

@@ -2,8 +2,7 @@
 
 Bits are counted by direction and by what the token is: *whole* characters, *partial* ones (a token
 that begins or ends inside a character), a *special* token, the *end* of sequence. One wrong bit of
-each kind has a witness. A case on which an opinion differs from the automaton is contested, and
-charges nobody.
+each kind has a witness. Where an opinion differs from the automaton, the case charges nobody.
 """
 
 from __future__ import annotations
@@ -97,9 +96,6 @@ class Truth:
         assert found[1] is not None
         return found[0], found[1]
 
-    def masks(self, places: TextStates) -> tuple[Bits, Bits]:
-        return self.narrow.mask(places[0]), self.wide.mask(places[1])
-
     def finished(self, place: TextState, data: bytes, token: bytes) -> str:
         """A whole text that matches, by the narrowest meaning, and begins with these bytes."""
         here = self.narrow.after(place, token)
@@ -148,7 +144,6 @@ class PatternJudge:
         self.part[list(vocabulary.eos_ids)] = 3
 
     def judge(self, case: Case, engines: Sequence[int]) -> Iterator[Judged]:
-        """What each of some engines makes of a case."""
         truths = {one: self._truth(case, one) for one in {self._dialects[n] for n in engines}}
         able = [n for n in engines if isinstance(truths[self._dialects[n]], Truth)]
         outcomes = self.panel.compile(case.schema, able) if able else {}
@@ -232,7 +227,7 @@ class _OneEngine:
         return False
 
     def _compare(self, allowed: Bits, places: TextStates, data: bytes, at: int) -> None:
-        narrow, wide = self._truth.masks(places)
+        narrow, wide = self._truth.narrow.mask(places[0]), self._truth.wide.mask(places[1])
         self._judged.undecided += int((narrow != wide).sum())
         for kind, bits in ((ACCEPTANCE, allowed & ~wide), (REJECTION, narrow & ~allowed)):
             wrong = np.flatnonzero(bits)

@@ -1,7 +1,6 @@
 """Second opinions on texts, of other programs, in a process of their own.
 
-A pattern that backtracks without end, or overflows a native stack, ends that process and not the
-run: it is not judged.
+A pattern that backtracks without end, or overflows a native stack, ends that alone: no judgement.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ class PatternOpinion:
     flags: str = ""
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text matches."""
         return _matcher(self.program, self.source, self.flags)(text) is not None
 
 

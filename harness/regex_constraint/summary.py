@@ -48,7 +48,6 @@ def as_json(run: RegexRun) -> dict[str, Any]:
 
 
 def table(run: RegexRun) -> Table:
-    """What is printed of the engines."""
     rows = [
         {
             "engine": row["engine"],

@@ -1,8 +1,7 @@
 """The true mask of a whole vocabulary: which tokens lead to a text that matches.
 
 A token may end inside a character: it leads on if one of the characters that begin so does. Bytes
-that are no UTF-8 lead nowhere, and neither do special tokens, which have no text. The end of
-sequence is allowed where the text may end.
+that are no UTF-8 lead nowhere, nor do special tokens, but for ends of sequence where texts may end.
 """
 
 from __future__ import annotations
@@ -119,7 +118,6 @@ class TrueMasks:
         return not place.rest and self.automaton.accepts(place.state)
 
     def matches(self, data: bytes) -> bool:
-        """Whether some bytes are a text that matches."""
         place = self.after(TextState(0), data)
         return place is not None and self.may_end(place)
 

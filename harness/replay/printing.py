@@ -64,7 +64,6 @@ def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
 
 
 def print_witness(run: RunDirectory, choice: Choice, *, as_json: bool) -> None:
-    """Print the witness of one verdict in full."""
     witness = described(run, choice, vocabulary_of(run))
     if as_json:
         print_json(witness)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,7 +59,6 @@ class Replayed:
 
     @property
     def agrees(self) -> bool:
-        """Whether all came out as the verdict says."""
         return not self.difference
 
     def __str__(self) -> str:
@@ -89,16 +89,12 @@ def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]
     vocabulary, specs = vocabulary_of(run), engines_of(run)
     with saved_vocabulary(vocabulary) as file:
         rules = Rules(formats=format_rule(run.manifest["identity"]))
-        lane = Lane(LaneSettings(tuple(specs), str(file), limits, rules))
-        try:
+        with closing(Lane(LaneSettings(tuple(specs), str(file), limits, rules))) as lane:
             same_engines(lane.open(), engines)
             yield from repeat(lane.runner, witnesses(run, choice, vocabulary))
-        finally:
-            lane.close()
 
 
 def repeat(tools: CaseRun, cases: Iterable[CaseWitnesses]) -> Iterator[Replayed]:
-    """Repeat verdicts on engines that are up."""
     for case in cases:
         yield from _Repetition(tools, case).replayed()
 

@@ -1,8 +1,7 @@
 """Witnesses: all that is needed to repeat one verdict, and what each kind of verdict claims.
 
-A verdict of a walk is named by its row in the table ``verdicts``, one of an instance by the letter
-``i`` and its row in ``instance_verdicts``, one of a sample by ``s`` and its row in
-``sample_verdicts``: ``17``, ``i3``, ``s5``.
+A verdict is named by its row, as ``17`` in the table ``verdicts`` of walks, ``i3`` in
+``instance_verdicts``, ``s5`` in ``sample_verdicts``.
 """
 
 from __future__ import annotations
@@ -116,12 +115,10 @@ class Witness:
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """The consumed tokens, the token and the completion."""
         token = (self.token,) if self.token >= 0 else ()
         return (*self.before, *token, *self.completion)
 
     def row(self) -> dict[str, Any]:
-        """Which verdict it is, and what about."""
         return {
             "verdict": self.name,
             "evidence": self.evidence,

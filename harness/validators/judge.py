@@ -23,8 +23,7 @@ from harness.workers.outcomes import Crashed
 
 VERDICTS = ("valid", "invalid", "contested", "undecided", "suspect")
 VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
-"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `Judge.screen`
-says it."""
+"""`SUSPECT`, of `Judge.screen`: the fast validator alone says invalid, which proves nothing."""
 
 CHUNK = 512
 """Texts per request."""
@@ -122,8 +121,7 @@ class Judge:
     screen = partialmethod(_ruled, "screen")
     """As `judge`, but a text that the fast validator alone calls invalid is `SUSPECT`.
 
-    That decides what to try next, and proves nothing; the error is the one that it names. What
-    is no JSON is not suspect: it is invalid, with the keyword ``json``.
+    The error is the one that it names. What is no JSON is invalid, with the keyword ``json``.
     """
 
     def valid_without_formats(self, texts: Sequence[bytes]) -> list[bool]:
@@ -163,7 +161,6 @@ class Judge:
         return list(map(frozenset, each))
 
     def processor_seconds(self) -> float:
-        """What the validators' present process has used."""
         return self._host.processor_seconds
 
     def close(self) -> None:

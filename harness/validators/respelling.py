@@ -49,7 +49,6 @@ def respelt(schema: Any, spell: Callable[[str], str]) -> Respelt:
         return new
 
     def copied(value: Any) -> Any:
-        """A copy of what may be a schema, or a list of them."""
         if isinstance(value, list):
             return [copied(part) for part in value]
         return (
@@ -156,7 +155,6 @@ class FastFailures:
         self._written = respelt.written
 
     def place(self, error: jsonschema_rs.ValidationError) -> Place:
-        """Keyword, schema pointer and instance pointer of the failure that `error` makes."""
         path = as_written(error.schema_path, self._written)
         keyword = error.kind.name
         if keyword == "falseSchema":

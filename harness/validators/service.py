@@ -43,7 +43,6 @@ class ValidatorService:
         return _numbered(_ruling(self.validators.judge(text, errors=1)) for text in _texts(message))
 
     def judge_without_formats(self, message: wire.Message) -> wire.Message:
-        """As `judge`, where formats are annotations."""
         if self._without_formats is None:
             self._without_formats = Validators(self._schema, ANNOTATION)
         return _numbered(_ruling(self._without_formats.judge(one)) for one in _texts(message))
@@ -67,7 +66,6 @@ class ValidatorService:
         return wire.Message({"opinions": answer})
 
     def reached(self, message: wire.Message) -> wire.Message:
-        """What holds in each text, by its place in the schema."""
         return wire.Message({"places": list(map(self.validators.reached, _texts(message)))})
 
 
@@ -86,7 +84,6 @@ def _ruling(outcome: TextOutcome) -> Ruling:
 
 
 def _numbered(rulings: Iterable[Ruling]) -> wire.Message:
-    """Rulings as numbers into a list of distinct ones."""
     kinds: dict[Ruling, int] = {}
     numbers = [kinds.setdefault(one, len(kinds)) for one in rulings]
     return wire.Message({"kinds": list(kinds)}, {"rulings": np.array(numbers, dtype=np.int32)})

@@ -144,9 +144,8 @@ class Validators:
     def screen(self, text: bytes) -> Place | TextOutcome:
         """The place of the first error, where jsonschema-rs calls the JSON `text` invalid.
 
-        An opinion and no proof: it says what another text should avoid. For every other text its
-        `judge`, with an error; so too for what its writing decides, and under a schema whose
-        patterns need backtracking.
+        An opinion and no proof: what another text should avoid. Else its `judge`, with an error; so
+        too for what its writing decides, and under a schema whose patterns need backtracking.
         """
         value = self._read(text)
         if isinstance(value, TextOutcome):
@@ -167,8 +166,7 @@ class Validators:
     def reached(self, text: bytes) -> list[str]:
         """What jsonschema-rs found to hold in a text: subschemas and keywords, by their places.
 
-        Below the place of a subschema those declared members that are absent, and bounds that are
-        just met, have places of their own.
+        Declared members that are absent, and bounds just met, have places below their subschema's.
         """
         value = strict_json.parse(text)
         nodes, _ = _asked(lambda: self._fast.evaluate(value).list()["details"])
@@ -236,8 +234,8 @@ class Validators:
     def _slow_opinion(self, value: object, errors: int) -> Opinion:
         """That of jsonschema, which takes milliseconds for a value: the errors are asked for once.
 
-        The verdict stands on the first error alone, whatever looking for more leads to. Formats
-        come last: where something else is broken as well, they may be no more than annotations.
+        The verdict stands on the first alone. Formats come last: where something else is broken as
+        well, they may be no more than annotations.
         """
         found = self._slow.iter_errors(value)
         try:
@@ -318,7 +316,6 @@ def _failure_about(error: Exception) -> str:
 
 
 def _branches(error: Any) -> Iterator[Any]:
-    """`error` and all errors that led to it."""
     yield error
     for branch in getattr(error.kind, "context", ()):
         for below in branch:

@@ -50,12 +50,10 @@ class Baseline:
 
     @classmethod
     def of(cls, bugs: Sequence[Bug], outcomes: Outcomes) -> Baseline:
-        """What is wrong in a run."""
         wrong = {key: status for key, status in outcomes.items() if status != CORRECT}
         return cls({_key(bug): bug.title for bug in bugs}, wrong)
 
     def text(self) -> str:
-        """The file."""
         bugs = (
             f"bug      {_quoted(engine)}  {id_}  {printable(title, '')}\n"
             for (engine, id_), title in sorted(self.bugs.items())
@@ -151,10 +149,9 @@ def against(
 
 
 def outcomes_of(stored: StoredRun) -> Outcomes:
-    """What became of each case in each engine of a run.
+    """What became of each case in each engine of a run; none of a case that cannot be judged.
 
-    Cases that the validators cannot judge have no outcome; errors that are not shown to cost a
-    value do not count.
+    Errors that are not shown to cost a value do not count.
     """
     found: Outcomes = {}
     for row in stored.rows(

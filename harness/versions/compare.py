@@ -42,12 +42,10 @@ class Side:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The engine in the run's manifest."""
         return _engines(self.run)[self.engine]
 
     @property
     def version(self) -> str:
-        """The engine's version."""
         return str(self.described["version"])
 
     @property
@@ -126,9 +124,8 @@ class Comparison:
     """What changed from one version of an engine to another.
 
     `schemas` says as JSON what became of those in both runs: those that one version alone compiles
-    have the outcome in the other. `times` are by side, ``old`` and ``new``, those of
-    `harness.analysis.timing.timings`; `pending` says how many verdicts of a side's run the search
-    for bugs has not come to.
+    have the outcome in the other. By side, ``old`` and ``new``, are `times`, those of
+    `harness.analysis.timing.timings`, and `pending`, the verdicts not searched for bugs yet.
     """
 
     old: Side
@@ -147,7 +144,6 @@ class Comparison:
         return new / old if old and new else 1.0
 
     def having(self, status: str) -> list[BugChange]:
-        """The bugs of which this became."""
         return [change for change in self.changes if change.status == status]
 
 
@@ -249,7 +245,6 @@ def _mended(before: tuple[str, str], after: tuple[str, str]) -> bool:
 
 
 def _failed(status: str, message: str) -> str:
-    """The outcome of a schema that is not compiled, and why."""
     return ": ".join(filter(None, (status, plain_reason(message))))
 
 
@@ -257,8 +252,7 @@ class _SideRun:
     """What the run of a side says of its engine.
 
     `outcomes` has by case the outcome of its compilation and the message; `judged` what the engine
-    was judged on: by how verdicts name it, what is alike in both runs. Both names begin with the
-    kind of evidence and the case.
+    was judged on: by how verdicts name it, what is alike in both runs; evidence and case are first.
     """
 
     def __init__(self, side: Side, rule: Classify) -> None:
