@@ -309,10 +309,7 @@ def plain_types(schema: Any) -> Iterator[tuple[Any, Path, str]]:
 
 
 def twins(schema: Any) -> Iterator[Any]:
-    """The schema with a keyword's twin in its place: engines read both alike, or neither.
-
-    An upper bound becomes a lower one, and exactly one branch any.
-    """
+    """The schema with a keyword's twin in its place: engines read both alike, or neither."""
     for path, part in objects(schema):
         for keyword, twin in TWINS.items():
             if keyword in part and twin not in part and not isinstance(part[keyword], bool):

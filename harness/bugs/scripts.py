@@ -76,11 +76,7 @@ def no_script(bug: Bug) -> str:
 
 
 def script(bug: Bug) -> str:
-    """A Python script that imports the engine alone.
-
-    Raises:
-        ValueError: There is none, as `no_script` says.
-    """
+    """A Python script that imports the engine alone; a ValueError where there is `no_script`."""
     if problem := no_script(bug):
         raise ValueError(problem)
     name, sort = read_spec(bug.engine).name, _sort(bug)

@@ -340,10 +340,7 @@ def _may_be(kind: str, ruling: Ruling | None) -> bool:
 
 
 def _detail(case: ErrorCase, at: int, keyword: str, place: str) -> str:
-    """The format that is broken or in force, or how a pattern is anchored.
-
-    Else whether a key that is refused is declared.
-    """
+    """The format at issue, how a pattern is anchored, or whether a refused key is declared."""
     if keyword in ("format", "pattern"):
         value = str(follow(case.parsed, steps(place)))
         return value if keyword == "format" else f"{value[:1] == '^'} {value[-1:] == '$'}"

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any, Final, NamedTuple
 
 from harness.errors import InputError
 from harness.inputs.limits import TOTAL, check_size, read_bounded, read_file
 
-_Unpacked = gzip.GzipFile | lzma.LZMAFile
 _BLOCK: Final = tarfile.BLOCKSIZE
 _TRUNCATED: Final = "fetch it again: it is damaged or was not downloaded completely"
 
@@ -122,20 +122,12 @@ def _reported(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-class _Bounded:
-    """A stream of which tarfile reads no header of a large size that it claims to have."""
+def _tar(unpacked: gzip.GzipFile | lzma.LZMAFile, path: Path) -> Iterator[_Entry]:
+    def read(size: int) -> bytes:  # no header of a large size that it claims to have
+        check_size(str(path), size)
+        return unpacked.read(size)
 
-    def __init__(self, stream: _Unpacked, where: str) -> None:
-        self._read, self._where = stream.read, where
-        self.seek, self.tell = stream.seek, stream.tell
-
-    def read(self, size: int) -> bytes:
-        check_size(self._where, size)
-        return self._read(size)
-
-
-def _tar(unpacked: _Unpacked, path: Path) -> Iterator[_Entry]:
-    stream: Any = _Bounded(unpacked, str(path))
+    stream: Any = SimpleNamespace(read=read, seek=unpacked.seek, tell=unpacked.tell)
     with tarfile.open(fileobj=stream, mode="r:") as archive:
         while (info := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # else it keeps every header

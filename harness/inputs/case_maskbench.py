@@ -42,10 +42,7 @@ def family_of(id_: str) -> str:
 
 
 def data_sha256(path: Path) -> str:
-    """Hex digest over the MaskBench files in `path`, the same for an archive and a directory.
-
-    Names count without their folders; see `harness.inputs.case_archives.content_sha256`.
-    """
+    """`content_sha256` of the MaskBench files in an archive or directory, without folders."""
     return content_sha256((_base(one), one.read()) for one in _data_files(path))
 
 

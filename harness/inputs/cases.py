@@ -37,10 +37,7 @@ class Instance:
 
     @classmethod
     def of(cls, value: object) -> Self:
-        """The instance that stands for a JSON value, in UTF-8.
-
-        All is escaped where a lone surrogate cannot be written in any other way.
-        """
+        """The instance of a JSON value; all is escaped where that has a lone surrogate."""
         try:
             return cls(json.dumps(value, ensure_ascii=False).encode("utf-8"))
         except UnicodeEncodeError:
@@ -66,10 +63,7 @@ class Original:
 
 @dataclass(frozen=True)
 class Case:
-    """A schema, as its author wrote it, and instances; `source` says where it stands.
-
-    Where regular expressions are asked about, one stands in place of the schema.
-    """
+    """A schema as its author wrote it, or a regular expression; instances; `source` says where."""
 
     id: str
     family: str

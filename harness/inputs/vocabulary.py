@@ -60,10 +60,7 @@ class Vocabulary:
     eos_ids: tuple[int, ...]
     """The ids that end generation, at least one; the first is the usual one."""
     pattern: str | None = field(default=None, repr=False)
-    """The pre-tokeniser's regular expression where ordinary ids are byte-level BPE ranks.
-
-    None where an engine's own BPE would not reproduce the model's.
-    """
+    """The pre-tokeniser's expression where BPE by the ordinary ids is the model's own; or None."""
 
     def __post_init__(self) -> None:
         for array in (self.offsets, self.special):
@@ -297,10 +294,7 @@ class Vocabulary:
         return data + hashlib.sha256(data).digest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `load` reads, packed where it is called ``.xz``.
-
-        It appears under `path` whole or not at all.
-        """
+        """Write a file that `load` reads, whole or not at all; one called ``.xz`` is packed."""
         path = Path(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         try:
@@ -358,10 +352,7 @@ def alike(one: Sequence[object], other: Sequence[object]) -> int:
 def byte_vocabulary(
     extra: Sequence[bytes] = (), specials: Sequence[bytes] = (), name: str = "bytes"
 ) -> Vocabulary:
-    """A tiny vocabulary for trials: id ``b`` is byte ``b``, 256 is ``<eos>``, then the rest.
-
-    The `extra` ordinary tokens have the ids from 257, the `specials` those after them.
-    """
+    """For trials: id ``b`` is byte ``b``, 256 ``<eos>``; then `extra` tokens, then `specials`."""
     tokens = [bytes([value]) for value in range(256)] + [b"<eos>", *extra, *specials]
     special_ids = range(len(tokens) - len(specials), len(tokens))
     return Vocabulary.from_tokens(name, tokens, special_ids, [256])

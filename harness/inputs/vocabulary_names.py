@@ -259,10 +259,7 @@ def tiktoken_table(data: bytes, where: str) -> TokenTable:
 
 
 def quicktok_table(ordinary: bytes, special: bytes) -> TokenTable:
-    """The tokens of the two files of an encoding of quicktok, ``.vocab`` and ``.special``.
-
-    A ValueError where one is cut short, or longer than it says.
-    """
+    """The tokens of a ``.vocab`` and a ``.special`` of quicktok; a ValueError where one is cut."""
     named = dict(_records(special, id_first=True))
     return TokenTable(dict(_records(ordinary, id_first=False)), named)
 

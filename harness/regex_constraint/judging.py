@@ -53,8 +53,7 @@ class Contested(NotJudged):
 class Truth:
     """What a pattern means in a dialect: two automata, opinions, and a case's labelled texts.
 
-    Raises:
-        NotJudged: It cannot be said, or an opinion differs.
+    A `NotJudged` where it cannot be said, or an opinion differs.
     """
 
     def __init__(self, pattern: str, dialect: str, texts: TokenTexts, ask: Ask) -> None:
@@ -124,8 +123,8 @@ class Judged:
     witnesses: list[dict[str, str]] = field(default_factory=list)
     """For each `kind` and `part`: after `text` the `token` is allowed or forbidden wrongly.
 
-    `whole` is a text that proves it: one that matches and that the engine forbids, or one that the
-    engine allows to its end and that does not match; empty where it came to no end.
+    `whole` is a text that proves it: a match that the engine forbids, or no match that it allows to
+    its end; empty where it came to no end.
     """
 
 

@@ -61,11 +61,7 @@ def _read(lines: LineFile) -> Iterator[Judged]:
 
 
 def run_regex(request: BenchRequest) -> RegexRun:
-    """Judge what is asked, or go on with it.
-
-    Raises:
-        MaskcourtError: Whatever the user can mend.
-    """
+    """Judge what is asked, or go on with it; a MaskcourtError for whatever the user can mend."""
     if request.rewritings:
         raise UsageError("--rewritings does not go with --constraint regex")
     specs = provide_all(parse_specs(request.engines))

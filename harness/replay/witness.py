@@ -52,11 +52,7 @@ def verdict_name(evidence: str, row: int) -> str:
 
 
 def verdict_row(name: str) -> tuple[str, int]:
-    """The evidence and the row of the verdict that is called so.
-
-    Raises:
-        UsageError: None is.
-    """
+    """The evidence and the row of the verdict that is called so; a UsageError where none is."""
     for evidence, letter in _LETTERS.items():
         digits = name.removeprefix(letter)
         if digits.isascii() and digits.isdigit() and len(digits) < _DIGITS:

@@ -47,11 +47,7 @@ class Choice:
 
 
 def named(run: RunDirectory, names: Sequence[str]) -> Choice:
-    """The verdicts of these names, which must have witnesses.
-
-    Raises:
-        UsageError: A name that is none, a verdict that is not there or has no witness.
-    """
+    """The verdicts of these names; a UsageError where one is none, not there, or has no witness."""
     wanted: dict[str, set[int]] = {evidence: set() for evidence in VERDICT_TABLES}
     for evidence, row in map(verdict_row, names):
         wanted[evidence].add(row)

@@ -389,11 +389,9 @@ def everywhere(rewriting: Rewriting, schema: Any, draft: str) -> Any:
 
 
 def rewritten(schema: Any, draft: str, seed: int, most: int) -> dict[str, Written]:
-    """At most so many rewritings of a schema, by name; these and their places are drawn by a seed.
+    """At most so many rewritings of a parsed schema of a draft, by name.
 
-    Args:
-        schema: As it was parsed from JSON; it must be a schema of its draft.
-        draft: As ``harness.validators.drafts`` calls it.
+    These and their places are drawn by a seed.
     """
     if not isinstance(schema, dict):
         return {}

@@ -67,10 +67,7 @@ _WORDS: Final = (
     *("👍🏽 👩\u200d💻", "\x1b[0m\x7f\0", "", "Two words.", "/home/anna/b-2.txt", _SENTENCE),
     *("https://example.com/a?q=b%20c&d=1#e", (_SENTENCE * 17)[:1000], "\x85\ufffe"),
 )
-"""What people, models and programs write, those first that differ most in how they are spelt.
-
-Control characters are among them, which few write and any string may hold.
-"""
+"""What people, models and programs write, those first that differ most in how they are spelt."""
 _SPECIAL: Final = 'é"\\/\n😀'
 """What a string may hold that is easily written wrongly."""
 ODD: Final = (*_SPECIAL, "[", "-", " ", "0", "Z", "日", "\t", "\u2028", "\x7f", "\xa0")

@@ -129,10 +129,7 @@ def _draft(name: str) -> Draft:
 
 
 def _evolve(self: Any, **changes: Any) -> Any:
-    """`self` for another schema; one with a ``$schema`` of its own gets that draft's repairs.
-
-    jsonschema itself would take the class without them.
-    """
+    """`self` for another schema; with the repairs of its ``$schema``, which jsonschema drops."""
     schema = changes.get("schema", self.schema)
     made = jsonschema.Draft202012Validator.evolve(self, **changes)
     draft = draft_of(schema) if isinstance(schema, dict) and "$schema" in schema else None

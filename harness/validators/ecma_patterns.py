@@ -20,7 +20,7 @@ that its reading of the rest stays a second opinion.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, Literal
@@ -373,11 +373,11 @@ def _python_set(token: Token) -> str:
     ranges = [one for member in token.members for one in character_ranges(member)]
     if not ranges:
         return _EVERYTHING if token.negated else "(?!)"
-    spelt = "".join(
-        escaped_point(low) + (f"-{escaped_point(high)}" if high > low else "")
-        for low, high in ranges
-    )
-    return f"[{'^' * token.negated}{spelt}]"
+    return f"[{'^' * token.negated}{_spelt(ranges, escaped_point)}]"
+
+
+def _spelt(ranges: Iterable[tuple[int, int]], point: Callable[[int], str]) -> str:
+    return "".join(point(low) + (f"-{point(high)}" if high > low else "") for low, high in ranges)
 
 
 def character_ranges(member: ClassMember) -> Ranges:
@@ -432,10 +432,7 @@ def _rust_set(token: Token, backtracking: bool) -> str:
 def _rust_member(member: ClassMember, backtracking: bool) -> str:
     if member.ranges is None or (not backtracking and _SHORTHAND.fullmatch(member.source)):
         return member.source
-    return "".join(
-        _rust_point(low) + (f"-{_rust_point(high)}" if high > low else "")
-        for low, high in member.ranges
-    )
+    return _spelt(member.ranges, _rust_point)
 
 
 _PLAIN = r"[0-9A-Za-z_ !\"#%&',/:;<=>@`~\u0080-\U0010ffff-]"

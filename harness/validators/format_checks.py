@@ -56,10 +56,7 @@ def is_date(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """``full-time`` of RFC 3339, section 5.6, in upper case.
-
-    A leap second ends a day of UTC (section 5.7).
-    """
+    """``full-time`` of RFC 3339, section 5.6, in upper case; leap seconds end UTC's day (5.7)."""
     return _minute_of_leap_second(text) in (None, _LAST_MINUTE)
 
 
@@ -87,10 +84,7 @@ _NO_TIME = -(10**6)
 
 
 def _minute_of_leap_second(text: str, *, wrap: bool = True) -> int | None:
-    """The minute of UTC, from the local day's start, where the second is 60; None where not.
-
-    `_NO_TIME` for what is no time at all.
-    """
+    """The minute of UTC from the local day's start if the second is 60, else None or `_NO_TIME`."""
     found = _TIME.fullmatch(text)
     if found is None:
         return _NO_TIME
@@ -242,9 +236,7 @@ is_addr_spec = _grammar(
     rf"{_WORD}(?:\.{_WORD})*+@(?:{_PLAIN_ATOM}(?:\.{_PLAIN_ATOM})*+"
     rf"|{_CFWS}\[(?:[^\[\]\\\x80-\U0010ffff]|{_PAIR})*+\]{_CFWS})"
 )
-"""``addr-spec`` of RFC 5322, section 3.4.1: with comments, obsolete forms, any domain.
-
-Comments may be nested once."""
+"""``addr-spec`` of RFC 5322, section 3.4.1: comments (nested once), obsolete forms, any domain."""
 
 _PCT = "%[0-9A-Fa-f]{2}"
 _DEC = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"

@@ -263,10 +263,7 @@ _LARGEST_COMPARED: Final = 2**53
 
 
 def _tells_only_sizes(schema: Any) -> bool:
-    """Whether a larger number is to the schema what the double is that it is read as.
-
-    It may be compared with numbers of up to 2**53 alone, and not be divided.
-    """
+    """Whether numbers are compared with some up to 2**53 alone, not divided: doubles will do."""
     for part in values_in(schema):
         if isinstance(part, dict):
             if part.keys() & _ABOUT_DIGITS or not str(part.get("$ref", "#")).startswith("#"):
