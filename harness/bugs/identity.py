@@ -15,7 +15,7 @@ from harness.bugs.text_edits import LAYOUT, fault, sort_of
 from harness.engines.specs import read_spec
 from harness.jsontext.pointers import values_in
 from harness.printable import escaped, printable
-from harness.schemas.schema import number, objects
+from harness.schemas.schema import mapping, number, objects, strings
 from harness.verdict_kinds import ACCEPTANCES
 
 _WORDS = ("type", "format", "$schema", "$ref")
@@ -126,15 +126,12 @@ def _names(schema: Any) -> dict[str, None]:
     """The author's names in the order in which they come, each once."""
     names: dict[str, None] = {}
     for _, part in objects(schema):
-        maps = [part[keyword] for keyword in MAPS if isinstance(part.get(keyword), dict)]
+        maps = [mapping(part, keyword) for keyword in MAPS]
         for named in maps:
             names.update(dict.fromkeys(named))
-        for listed in (
-            part.get("required"),
-            *(inner for named in maps for inner in named.values()),
-        ):
-            if isinstance(listed, list):
-                names.update(dict.fromkeys(name for name in listed if isinstance(name, str)))
+        inners = (inner for named in maps for inner in named.values())
+        for listed in (part.get("required"), *inners):
+            names.update(dict.fromkeys(strings(listed)))
     return names
 
 

@@ -19,6 +19,7 @@ from harness.schemas.schema import (
     SINGLE,
     Path,
     applied_below,
+    listed,
     mapping,
     matches,
     objects,
@@ -139,8 +140,7 @@ def _visited(root: Any, part: Any, span: ValueSpan, depth: int) -> Iterator[tupl
 
 def _in_place(root: Any, part: Mapping[str, Any]) -> Iterator[Any]:
     for keyword in _IN_PLACE:
-        value = part.get(keyword)
-        yield from value if isinstance(value, list) else ()
+        yield from listed(part.get(keyword))
     yield from (part[keyword] for keyword in ("then", "else") if keyword in part)
     if isinstance(part.get("$ref"), str) and (inner := target(root, part["$ref"])) is not None:
         yield inner
@@ -371,9 +371,7 @@ def names(schema: Any) -> list[str]:
         for keyword, value in part.items():
             if keyword in MAPS and isinstance(value, dict):
                 words += value
-                words += (
-                    word for inner in value.values() if isinstance(inner, list) for word in inner
-                )
+                words += (word for inner in value.values() for word in listed(inner))
             elif keyword in ("enum", "required", "const"):
                 words += value if isinstance(value, list) else [value]
     return list(dict.fromkeys(word for word in words if isinstance(word, str)))

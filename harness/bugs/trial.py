@@ -248,7 +248,7 @@ class Trial:
         return answers
 
     def compiles(self, schema: str) -> bool:
-        """Whether the engine compiles a schema, at whose start it is then; it fails once alone."""
+        """Whether the engine compiles a schema, at whose start it then is; it fails at it once."""
         if self._schema != schema:
             self._schema, about = schema, (self.spec.name, schema)
             self._outcome, self._printed = self._failed.get(about), ""

@@ -37,13 +37,8 @@ class Member(NamedTuple):
     read: Callable[[], bytes]
 
 
-class _Entry(NamedTuple):
-    """What an archive says of one of its members, before its content is touched."""
-
-    name: str
-    size: int
-    open: Callable[[], IO[bytes]] | None
-    """None for what is no regular file."""
+_Entry = tuple[str, int, Callable[[], IO[bytes]] | None]
+"""Name and size of a member, as the archive has them, and its content: None for no regular file."""
 
 
 def content_sha256(files: Iterable[tuple[str, bytes]]) -> str:
@@ -101,7 +96,7 @@ def _entries(packed: IO[bytes], path: Path) -> Iterator[_Entry]:
             for info in archive.infolist():
                 link = info.is_dir() or stat.S_ISLNK(info.external_attr >> 16)
                 opened = None if link else partial(archive.open, info)
-                yield _Entry(info.filename, info.file_size, opened)
+                yield info.filename, info.file_size, opened
     else:
         accepted = "it must be a .tar.gz, .tar.xz or .zip archive, or a directory"
         raise InputError(f"{path} is no archive", accepted)
@@ -132,7 +127,7 @@ def _tar(unpacked: gzip.GzipFile | lzma.LZMAFile, path: Path) -> Iterator[_Entry
         while (info := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # else it keeps every header
             opened: Any = partial(archive.extractfile, info) if info.isfile() else None
-            yield _Entry(info.name, info.size, opened)
+            yield info.name, info.size, opened
         # The standard library ends quietly at a header that it cannot read, and does not look at
         # the checksum after the last member.
         unpacked.seek(archive.offset)

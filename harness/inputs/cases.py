@@ -97,9 +97,6 @@ class CaseSource(ABC):
     def __iter__(self) -> Iterator[Case]:
         return self.read(self.index)
 
-    def __len__(self) -> int:
-        return len(self.index)
-
 
 class ListedCases(CaseSource):
     """Cases that are all in memory; in ascending order of id, or as they come if `as_listed`.

@@ -145,11 +145,15 @@ def is_idn_hostname(text: str) -> bool:
 
     Characters that only a mapping before RFC 5891 would make valid are not.
     """
+    return is_hostname(_a_labels(text))
+
+
+def _a_labels(text: str) -> str:
+    """A host name with A-labels for its U-labels; empty where it is none."""
     try:
-        encoded = idna.encode(text, strict=True).decode("ascii")
+        return idna.encode(text, strict=True).decode("ascii")
     except UnicodeError:
-        return False
-    return is_hostname(encoded)
+        return ""
 
 
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])"
@@ -219,11 +223,7 @@ def is_idn_email(text: str) -> bool:
         return False
     if found[2] is not None:
         return _is_literal(found[2])
-    try:
-        encoded = idna.encode(found[3], strict=True).decode("ascii")
-    except UnicodeError:
-        return False
-    return _is_domain(encoded)
+    return _is_domain(_a_labels(found[3]))
 
 
 _BLANK = r"(?:[ \t]|\r\n[ \t])"

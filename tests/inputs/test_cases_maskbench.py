@@ -99,14 +99,14 @@ def test_a_sample_parses_only_what_it_needs(tmp_path):
 
 def test_without_a_path_the_environment_or_the_download_is_read(tmp_path, monkeypatch):
     monkeypatch.setenv("MASKCOURT_MASKBENCH", str(pack(tmp_path, "zip")))
-    assert len(open_cases("maskbench")) == 4
+    assert len(open_cases("maskbench").index) == 4
     monkeypatch.delenv("MASKCOURT_MASKBENCH")
     monkeypatch.setenv("MASKCOURT_DATA", str(tmp_path / "data"))
     with pytest.raises(InputError, match=r"make data.*MASKCOURT_MASKBENCH.*maskbench:PATH"):
         open_cases("maskbench")
     (tmp_path / "data").mkdir()
     pack(tmp_path, "tar.gz").rename(tmp_path / "data" / "maskbench.tar.gz")
-    assert len(open_cases("maskbench")) == 4
+    assert len(open_cases("maskbench").index) == 4
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_links_are_left_out(tmp_path, kind):
         info = zipfile.ZipInfo(f"{ROOT}A---2.json")
         info.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(info, "../outside")
-    assert len(open_cases(f"maskbench:{path}")) == len(FILES)
+    assert len(open_cases(f"maskbench:{path}").index) == len(FILES)
 
 
 @pytest.mark.parametrize("kind", ["tar.gz", "tar.xz", "zip"])
@@ -232,7 +232,7 @@ def test_the_published_archive_is_whole_and_a_sample_of_it_is_read(request):
     if not named:
         pytest.skip("no MaskBench archive")
     cases = open_cases(f"maskbench:{named}")
-    assert len(cases) == 11_305
+    assert len(cases.index) == 11_305
     read = list(select(cases, sample=400))
     assert sum(len(one.valid) for one in read) == 504
     assert sum(len(one.invalid) for one in read) == 836
