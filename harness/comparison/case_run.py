@@ -120,17 +120,15 @@ class CaseRun:
         the case is run again from the start with every mask of that engine looked at; without the
         engine where its masks are not to be relied on.
         """
-        run = RunningCase(self, case, ())
-        run.budget = CaseBudget(self.rules.budget, self._hosts_seconds)
         distrusted: list[Distrusted] = []
+        budget: CaseBudget | None = None
         while True:
+            run = RunningCase(self, case, tuple(distrusted))
+            budget = run.budget = budget or CaseBudget(self.rules.budget, self._hosts_seconds)
             try:
                 return run.rows()
             except Distrusted as found:
                 distrusted.append(found)
-                budget = run.budget
-                run = RunningCase(self, case, distrusted)
-                run.budget = budget
 
     def _hosts_seconds(self) -> float:
         """Processor seconds of the hosts, those that are gone included."""
@@ -156,7 +154,7 @@ class RunningCase:
         self.made = Made()
         self.fed: CaseTexts | None = None
         self.effects: CaseEffects | None = None
-        self.budget = CaseBudget(tools.rules.budget, lambda: 0.0)
+        self.budget: CaseBudget
         self.references: list[bytes] = []
         self.judged: list[int] = []
         self.are_made = False

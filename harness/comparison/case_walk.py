@@ -257,7 +257,8 @@ class CaseWalk:
         kinds |= dict.fromkeys(empty, "dead_end")
         if kinds:
             none = np.zeros((len(position.engines), 0), dtype=np.bool_)
-            findings = Findings.empty(position.engines, _NO_TOKENS, none)
+            can_end = np.zeros(len(position.engines), dtype=np.bool_)
+            findings = Findings(position.engines, _NO_TOKENS, none, none[0], can_end)
             findings.flaws += [
                 Flaw(row, token, kinds[engine])
                 for row, engine in enumerate(position.engines)

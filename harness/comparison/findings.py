@@ -110,43 +110,27 @@ class Findings:
 
     engines: tuple[int, ...]
     tokens: npt.NDArray[np.int32]
+    accepts: npt.NDArray[np.bool_]
     ends: npt.NDArray[np.bool_]
     can_end: npt.NDArray[np.bool_]
-    accepts: npt.NDArray[np.bool_]
-    status: npt.NDArray[np.int8]
-    completion: npt.NDArray[np.int32]
-    elsewhere: npt.NDArray[np.bool_]
-    evidence_number: npt.NDArray[np.int32]
-    refused_at: npt.NDArray[np.int32]
+    status: npt.NDArray[np.int8] = field(init=False)
+    completion: npt.NDArray[np.int32] = field(init=False)
+    elsewhere: npt.NDArray[np.bool_] = field(init=False)
+    evidence_number: npt.NDArray[np.int32] = field(init=False)
+    refused_at: npt.NDArray[np.int32] = field(init=False)
     completions: list[Completion] = field(default_factory=list)
     evidence: list[Ruling] = field(default_factory=lambda: [NO_RULING])
     flaws: list[Flaw] = field(default_factory=list)
     valid_completion_exonerates: bool = True
     """See `judge`; the rule of the resolver."""
 
-    @classmethod
-    def empty(
-        cls,
-        engines: Sequence[int],
-        tokens: npt.NDArray[np.int32],
-        accepts: npt.NDArray[np.bool_],
-        eos_ids: Sequence[int] = (),
-        can_end: npt.NDArray[np.bool_] | None = None,
-    ) -> Findings:
-        shape = accepts.shape
-        ends = np.isin(tokens, np.asarray(eos_ids, dtype=np.int32))
-        return cls(
-            tuple(engines),
-            tokens,
-            ends,
-            np.any(accepts & ends, axis=1, keepdims=True)[:, 0] if can_end is None else can_end,
-            accepts,
-            np.zeros(shape, dtype=np.int8),
-            np.full(shape, -1, dtype=np.int32),
-            np.zeros(shape, dtype=np.bool_),
-            np.zeros(shape, dtype=np.int32),
-            np.full(shape, -1, dtype=np.int32),
-        )
+    def __post_init__(self) -> None:
+        shape = self.accepts.shape
+        self.status = np.zeros(shape, dtype=np.int8)
+        self.completion = np.full(shape, -1, dtype=np.int32)
+        self.elsewhere = np.zeros(shape, dtype=np.bool_)
+        self.evidence_number = np.zeros(shape, dtype=np.int32)
+        self.refused_at = np.full(shape, -1, dtype=np.int32)
 
     def explain(self, row: int, columns: npt.NDArray[Any], evidence: Ruling) -> None:
         """Note what the validators said of entries."""

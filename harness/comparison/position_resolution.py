@@ -107,11 +107,14 @@ class PositionResolution:
         self.position = position
         self.vocabulary = vocabulary
         accepts = (position.masks[:, tokens >> 5] >> (tokens & 31).astype(np.uint32)) & 1
-        can_end = np.any(position.masks & vocabulary.eos_mask, axis=1, keepdims=True)[:, 0]
-        self.findings = Findings.empty(
-            position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids, can_end
+        self.findings = Findings(
+            position.engines,
+            tokens,
+            accepts.astype(np.bool_),
+            ends=np.isin(tokens, vocabulary.eos_ids),
+            can_end=np.any(position.masks & vocabulary.eos_mask, axis=1, keepdims=True)[:, 0],
+            valid_completion_exonerates=valid_completion_exonerates,
         )
-        self.findings.valid_completion_exonerates = valid_completion_exonerates
         self.alive = np.ones(len(position.engines), dtype=np.bool_)
         self.failures: dict[int, Failure] = {}
         self.slow = np.array([panel.specs[one].slow_masks for one in position.engines])

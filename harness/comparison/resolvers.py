@@ -61,7 +61,6 @@ def slow_tokens(number: int, remaining: int) -> int:
 class Resolver(ABC):
     """A way to resolve the disputed tokens of one position."""
 
-    name: str
     valid_completion_exonerates: bool
 
     def __init__(self, effort: Effort) -> None:
@@ -75,7 +74,6 @@ class Resolver(ABC):
 class RolloutResolver(Resolver):
     """One roll-out per accepting engine and disputed token."""
 
-    name = "rollout"
     valid_completion_exonerates = False
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:  # noqa: ARG002 - same interface
@@ -89,7 +87,6 @@ class RolloutResolver(Resolver):
 class SharedResolver(Resolver):
     """Shared completions: known ones, aimed ones, and roll-outs that join the pool."""
 
-    name = "shared"
     valid_completion_exonerates = True
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
@@ -224,8 +221,7 @@ def known_completions(
     eos = resolution.vocabulary.eos_ids
     tokens = resolution.findings.tokens.tolist()
     ordinary = [column for column, token in enumerate(tokens) if token not in eos]
-    first = resolution.vocabulary.plain_first[resolution.findings.tokens[ordinary]]
-    groups, texts = context.group([resolution.token_bytes[column] for column in ordinary], first)
+    groups, texts = context.group([resolution.token_bytes[column] for column in ordinary])
     situation = np.zeros(len(tokens), dtype=np.int32)
     situation[ordinary] = groups
     lists = [[resolution.number(text, "reference") for text in one] for one in texts]

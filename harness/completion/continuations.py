@@ -110,15 +110,8 @@ class Context:
             self._shared = self._plain(token)
         return self._shared
 
-    def group(
-        self, tokens: Sequence[bytes], first: npt.NDArray[np.int16] | None = None
-    ) -> tuple[npt.NDArray[np.int32], list[Candidates]]:
+    def group(self, tokens: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], list[Candidates]]:
         """The candidates of many tokens.
-
-        Args:
-            tokens: The tokens.
-            first: The first byte of those that are plain content of a string, else -1
-                (`Vocabulary.plain_first`), shape ``(len(tokens),)``; saves looking at most of them.
 
         Returns:
             For each token the index of its candidates, shape ``(len(tokens),)``, and the
@@ -126,20 +119,12 @@ class Context:
         """
         numbers: dict[int, int] = {}
         groups: list[Candidates] = []
-        index = np.full(len(tokens), -1, dtype=np.int32)
-        alike = np.zeros(0, dtype=np.int64)
-        if first is not None and self._progress is not None and self._special is not None:
-            alike = np.flatnonzero((first >= 0) & ~np.isin(first, list(self._special)))
-        alone = np.ones(len(tokens), dtype=np.bool_)
-        alone[alike[1:]] = False
-        for at in np.flatnonzero(alone).tolist():
-            found = self.candidates(tokens[at])
+        index = np.empty(len(tokens), dtype=np.int32)
+        for at, found in enumerate(map(self.candidates, tokens)):
             if id(found) not in numbers:
                 numbers[id(found)] = len(groups)
                 groups.append(found)
             index[at] = numbers[id(found)]
-        if len(alike):
-            index[alike] = index[alike[0]]
         return index, groups
 
     def aimed(self, token: bytes, continuation: bytes, errors: Sequence[Fault]) -> Candidates:

@@ -38,14 +38,6 @@ Hints = Mapping[bytes, Sequence[bytes]]
 NO_NAME = b'""'
 
 
-def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
-    """Hints as `harness.schemas.violations` gives them, by name."""
-    found: dict[bytes, list[bytes]] = {}
-    for name, value in hints:
-        found.setdefault(spelled_name(name), []).append(value.encode())
-    return found
-
-
 def spelled_name(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
@@ -145,7 +137,9 @@ class TextWriter:
             numbers: Those of the texts, on which their manner depends.
             limit: The tokens of a text, end of sequence included.
         """
-        known = by_name(hints)
+        known: dict[bytes, list[bytes]] = {}
+        for name, value in hints:
+            known.setdefault(spelled_name(name), []).append(value.encode())
         for number in numbers:
             pen = _Pen(self, start.clone(), known, f"{key}/{number}", limit)
             yield pen.written(TEMPERAMENTS[number % len(TEMPERAMENTS)])
@@ -215,14 +209,6 @@ class _Pen:
             self._cursor = feed(self._cursor, self._vocabulary.tokens[token])
         return self._ended is None
 
-    def _follow(self, tokens: Sequence[int]) -> None:
-        for token in tokens:
-            mask = self._masked()
-            if token < 0 or len(self._taken) >= self._limit or not allows(mask, token):
-                return
-            if not self._take(token):
-                return
-
     def _choose(self, how: Temperament) -> bool:
         """Write what is chosen next, and what the engine forces after it; whether more may come."""
         chosen = False
@@ -260,9 +246,13 @@ class _Pen:
             some = [one for one in self._hints.get(NO_NAME, ()) if one.startswith(b'"')]
         if not some:
             return False
-        hint = some[self._index(len(some))]
         before = len(self._taken)
-        self._follow([self._vocabulary.byte_ids[byte] for byte in hint])
+        for byte in some[self._index(len(some))]:
+            mask, token = self._masked(), self._vocabulary.byte_ids[byte]
+            if token < 0 or len(self._taken) >= self._limit or not allows(mask, token):
+                break
+            if not self._take(token):
+                break
         return len(self._taken) > before
 
     def _byte(self, bytes_: npt.NDArray[np.int64], how: Temperament) -> int:
