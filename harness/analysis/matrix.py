@@ -138,9 +138,8 @@ def example_text(column: str, example: Mapping[str, Any] | None) -> str:
 def _examples(stored: StoredRun) -> dict[tuple[int, str], dict[str, Any]]:
     """A text for each engine and each column of errors: of the worst that there is, a short one.
 
-    Each has ``verdict`` (its name for ``replay``), ``case``, ``keyword``, and its ``text``; what
-    cannot be printed is written out, and a long text is cut. Nothing where the vocabulary is not at
-    hand.
+    Each has ``verdict`` (its name for ``replay``), ``case``, ``keyword``, and its ``text``, written
+    out and cut where need be. Nothing where the vocabulary is not at hand.
     """
     if (vocabulary := vocabulary_at_hand(stored.run)) is None:
         return {}

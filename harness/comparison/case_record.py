@@ -32,20 +32,16 @@ class CaseNotes:
 
     @property
     def walked(self) -> bool:
-        """Whether any position was come to."""
         return bool(self.rows.count("positions"))
 
     def mark(self) -> tuple[Mapping[str, int], int]:
-        """What is noted now, for `back_to`."""
         return self.rows.mark(), self._disputed
 
     def back_to(self, mark: tuple[Mapping[str, int], int]) -> None:
-        """Take back what was noted after a mark."""
         rows, self._disputed = mark
         self.rows.back_to(rows)
 
     def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
-        """How compilation went in every engine."""
         for engine, outcome in outcomes.items():
             self.outcome(engine, outcome, "compile", -1, -1)
             if isinstance(outcome, Compiled):
@@ -86,7 +82,6 @@ class CaseNotes:
         canonical: int,
         place: str,
     ) -> None:
-        """One position, and the disputes at it."""
         total = sum(len(dispute.tokens) for dispute in disputes)
         self._disputed += total
         self.rows.add(

@@ -131,7 +131,6 @@ class CaseRun:
                 distrusted.append(found)
 
     def _hosts_seconds(self) -> float:
-        """Processor seconds of the hosts, those that are gone included."""
         gone = resource.getrusage(resource.RUSAGE_CHILDREN)
         running = self.panel.processor_seconds() + self.judge.processor_seconds()
         return gone.ru_utime + gone.ru_stime + running
@@ -240,7 +239,6 @@ class RunningCase:
         return status, reason, message
 
     def _decide_effects(self, texts: CaseTexts) -> None:
-        """Ask the engines what the errors that are proven of them cost."""
         assert self.effects is not None, "what is judged has effects"
         self.step()
 
@@ -261,7 +259,6 @@ class RunningCase:
         return found
 
     def _texts(self, compiled: Sequence[int], proofs: VerdictNotes) -> CaseTexts:
-        """Feed instances and samples, once."""
         if self.fed is None:
             tools, rules = self.tools, self.tools.rules
             self.step()
@@ -284,7 +281,6 @@ class RunningCase:
         return self.fed
 
     def _able(self, engines: Sequence[int]) -> list[int]:
-        """Those of some engines that did not fail too often."""
         return [one for one in engines if self.failures.get(one, 0) < MAX_FAILURES]
 
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:

@@ -86,7 +86,6 @@ class CaseWalk:
 
     @cached_property
     def continuations(self) -> Continuations:
-        """The known continuations along the reference."""
         return Continuations(self.run.schema, self.reference)
 
     def go(self) -> None:
@@ -132,7 +131,6 @@ class CaseWalk:
             state = advance(state, tools.vocabulary.tokens[token])
 
     def _brought_to_start(self, engines: tuple[int, ...]) -> tuple[int, ...]:
-        """The engines that stand at the start of the text."""
         if not self.number and self.run.fed is None:
             return engines
         for index in engines:
@@ -142,7 +140,6 @@ class CaseWalk:
         return tuple(index for index in engines if index not in self.run.lost)
 
     def _enough(self, engines: Sequence[int]) -> bool:
-        """Whether the walk may go on with these engines."""
         if self.run.tools.rules.on_dropout == "stop":
             return len(engines) == len(self.judged) and len(engines) >= FEWEST
         return len(engines) >= FEWEST

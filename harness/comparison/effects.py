@@ -7,8 +7,7 @@ then from the start. If it takes one of the first, a spelling is lost; if it tak
 others, it has led the way into a trap; if none, the value is lost, provided that it is the place
 charged with the error where they are refused. Where another place is, it is mended first.
 
-A spelling that is taken is a proof, and stored. That none is taken is no proof for every spelling
-there is, so it is stored how many were tried.
+A spelling that is taken is a proof, and stored; where none is taken, how many were tried.
 """
 
 from __future__ import annotations
@@ -132,10 +131,10 @@ def _open(searches: Iterable[_Search]) -> list[_Search]:
 
 
 class CaseEffects:
-    """The rejections of one case, gathered while it runs and asked about in its end.
+    """The rejections of one case, gathered while it runs and asked about in its end, many at once.
 
     `tokens_of` cuts a text into the tokenizer's own tokens. Engines with `slow` texts are asked
-    less. Many values are asked about at once, the likeliest spelling first.
+    less.
     """
 
     def __init__(
@@ -159,10 +158,7 @@ class CaseEffects:
     def add(
         self, rejected: Rejected, columns: EffectColumns, at: int, *, is_first: bool = False
     ) -> None:
-        """Gather one rejection, the row `at` of its columns; asked about first if it `is_first`.
-
-        Afterwards there may be no more room.
-        """
+        """Gather one rejection, the row `at` of its columns; one that `is_first` before others."""
         columns.note(at, Effect(UNCLEAR))
         self._pending.setdefault(rejected, []).append((columns, at))
         if is_first:
@@ -192,7 +188,6 @@ class CaseEffects:
                 columns.note(at, effect)
 
     def _effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
-        """The effect of each rejection."""
         searches = [_Search(one) for one in rejected]
         self._after_beginning(searches, 1)
         left = _open(searches)
@@ -304,8 +299,7 @@ class CaseEffects:
     def _trapped(self, taken: Sequence[tuple[_Search, bytes]]) -> None:
         """Tell traps from spellings, given what is taken from the start.
 
-        Where it goes on from the beginning it is tried there, too; where nothing that does was
-        tried for want of room, it is not clear.
+        Where it goes on from the beginning it is tried there, too.
         """
         asked: list[tuple[_Search, bytes]] = []
         for one, text in taken:

@@ -1,7 +1,7 @@
 """Findings of a resolver at one position, and the verdicts that follow from them.
 
-What a resolver finds out is, per engine and disputed token, whether a completion that the
-engine allows is valid. Which engine that proves wrong is decided here and nowhere else.
+A resolver finds out, per engine and disputed token, whether a completion that the engine allows is
+valid. Which engine that proves wrong is decided here and nowhere else.
 """
 
 from __future__ import annotations
@@ -133,13 +133,11 @@ class Findings:
         self.refused_at = np.full(shape, -1, dtype=np.int32)
 
     def explain(self, row: int, columns: npt.NDArray[Any], evidence: Ruling) -> None:
-        """Note what the validators said of entries."""
         if evidence not in self.evidence:
             self.evidence.append(evidence)
         self.evidence_number[row, columns] = self.evidence.index(evidence)
 
     def evidence_of(self, row: int, column: int) -> Ruling:
-        """What the validators said of one entry."""
         return self.evidence[int(self.evidence_number[row, column])]
 
 
@@ -207,9 +205,8 @@ def judge(findings: Findings) -> Verdicts:
 
     A valid completion through a token proves every engine wrong that rejects the token. With
     `Findings.valid_completion_exonerates` it also clears the token for every other engine that
-    accepts it: an invalid completion of theirs then proves an error after the token, which is not
-    charged to it. Without (the original procedure), each accepting engine answers for its own
-    completion.
+    accepts it, whose invalid completion then proves an error after the token. Without (the original
+    procedure), each accepting engine answers for its own completion.
 
     Tokens about which an engine has an error of another kind are not unresolved for it. At a
     token that ends generation a rejection is called ``never_stops``, and an acceptance
@@ -265,10 +262,7 @@ def _distinct(flaws: Sequence[Flaw]) -> list[Flaw]:
 
 
 def witnessed(found: Verdicts) -> list[tuple[int, int]]:
-    """The entries (row and column) whose completions the verdicts rest on.
-
-    Of each engine and completion only the first.
-    """
+    """The entries (row, column) whose completions the verdicts rest on, of each only the first."""
     proven = np.flatnonzero((found.completion >= 0) & (found.column >= 0))
     keys = found.accepter[proven] << 32 | found.completion[proven]
     first = proven[np.sort(np.unique(keys, return_index=True)[1])]

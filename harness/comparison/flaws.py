@@ -8,8 +8,8 @@
 - ``unbounded_repetition``: the same white space or digit may follow itself up to the limit.
   RFC 8259 lets both be as long as one likes, but a model that falls into it never ends.
 
-Roll-outs find dead ends and broken masks on their way. The searches here are bounded: a few probes
-per case and engine, all chosen by the walk alone.
+Roll-outs find dead ends and broken masks on their way. The searches here are a few probes per case
+and engine.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ from harness.protocol import allows
 
 
 def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list[Flaw]:
-    """What all engines get wrong together about the end of generation; `state` is the text's.
-
-    Where they differ about it the end is a disputed token like any other.
-    """
+    """What all engines get wrong together about the end of generation; `state` is the text's."""
     rows = range(len(position.masks))
     if position.at_end:
         if any(allows(mask, eos) for mask in position.masks for eos in eos_ids):

@@ -1,8 +1,7 @@
 """What the text after a verdict says beyond the keyword that it breaks.
 
-All is decided when the verdict is made and stored with it, so that readers need neither engine
-nor validator: whether an invalid text breaks nothing but `format`, and how likely its value is to
-be met.
+It is stored with the verdict: whether an invalid text breaks nothing but `format`, and how likely
+its value is to be met.
 """
 
 from __future__ import annotations

@@ -214,12 +214,9 @@ class VerdictNotes:
     def _attributed(
         self, position: Position, tokens: npt.NDArray[np.int32], refused_at: npt.NDArray[np.int32]
     ) -> tuple[Words, Words, list[GoverningKeyword], npt.NDArray[np.int32]]:
-        """What there is to say of tokens after a position's text, at the byte that is refused.
+        """Category and place of tokens, the distinct governing keywords, which of these each has.
 
-        Where that is not known (-1) a token's first piece decides (`harness.explain.attribution`).
-
-        Returns:
-            Category and place of each, the distinct governing keywords, and which of these it has.
+        All is of the byte that is refused; where it is not known (-1), of a token's first piece.
         """
         keys = tokens.astype(np.int64) << 32 | (refused_at.astype(np.int64) + 1)
         pieces, of_piece = np.unique(keys, return_inverse=True)
@@ -337,7 +334,6 @@ class VerdictNotes:
         return parts[0][0] if parts and parts[0][0] < len(one.text) else -1
 
     def _prefix(self, one: FedText, verdict: TextVerdict) -> bytes:
-        """What an engine consumed of a text."""
         tokens = one.tokens[: verdict.consumed]
         eos = self._vocabulary.eos
         return b"".join(self._vocabulary.tokens[token] for token in tokens if token != eos)
@@ -414,9 +410,8 @@ def conclude(one: FedText, probed: Probed, refused_at: int) -> Iterator[TextVerd
 
     An invalid text that an engine allows to its end proves a false acceptance; a valid one that it
     refuses proves a false rejection. Of a case's own instances this reproduces the validation and
-    invalidation errors of MaskBench. Texts are fed in the tokenizer's canonical tokens; where the
-    vocabulary does not tell them, a refusal proves nothing, since another way to cut the text might
-    have been allowed.
+    invalidation errors of MaskBench. Where the tokens are not the tokenizer's own, a refusal proves
+    nothing, since another way to cut the text might have been allowed.
     """
     whole, ruling, reason, kind = probed.allowed == len(one.tokens), one.ruling, "", ""
     token = -1 if whole else one.tokens[probed.allowed]

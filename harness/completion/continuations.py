@@ -1,8 +1,7 @@
 """Known continuations: texts after a token that make a whole, probably valid document.
 
-They are made from the reference and the schema, so that one continuation serves all the tokens
-of a position that leave the document in the same situation. Nothing is claimed of them: each
-completion is checked with the engine and the validators.
+They are made from the reference and the schema; one serves all tokens of a position that leave the
+document in the same situation. Each completion is checked with the engine and the validators.
 """
 
 from __future__ import annotations
@@ -98,10 +97,7 @@ class Context:
                 self._special = frozenset(_bytes(rest)[0] for rest in rests)
 
     def candidates(self, token: bytes) -> Candidates:
-        """Up to 12 distinct continuations for the text after `token`, likeliest first.
-
-        Empty when no JSON text goes on with `token`.
-        """
+        """Up to 12 distinct continuations after `token`, likeliest first; none after no JSON."""
         if self._progress is None or not token or plain_end(token) < len(token):
             return self._any(token)
         if self._special is None or token[0] in self._special:
@@ -128,10 +124,7 @@ class Context:
         return index, groups
 
     def aimed(self, token: bytes, continuation: bytes, errors: Sequence[Fault]) -> Candidates:
-        """Continuations after `token`, built to avoid the errors of the one that was invalid.
-
-        There are none where the failing part is wholly written.
-        """
+        """Continuations after `token`, built to avoid the errors of the one that was invalid."""
         cursor = feed(self._cursor, token)
         if cursor is None:
             return ()

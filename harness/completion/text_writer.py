@@ -1,9 +1,8 @@
 """Samples: let an engine write texts of its own, through nothing but its masks, to the end.
 
-What comes next is chosen among the *bytes* that may come next, not among the tokens: of these most
-are words, and a text would hardly ever leave its first string. After so many choices a text goes to
-its end as a roll-out does. Every choice depends on a key and the engine alone. This runs inside the
-host, next to the engine.
+What comes next is chosen among the *bytes* that may come next: most tokens are words, and a text
+would hardly ever leave its first string. After so many choices a text goes to its end as a roll-out
+does. Every choice depends on a key and the engine alone. This runs in the host, as roll-outs do.
 """
 
 from __future__ import annotations
@@ -84,10 +83,7 @@ _OPEN, _CLOSE, _SPACE, _LINE = 2, 3, 6, 7
 
 
 class TextWriter:
-    """Writes samples; what it needs to know of the vocabulary is looked up once.
-
-    `preferences` say how a text goes to its end.
-    """
+    """Writes samples; `preferences` say how a text goes to its end."""
 
     def __init__(self, vocabulary: Vocabulary, preferences: Preferences) -> None:
         self.vocabulary = vocabulary
@@ -129,13 +125,9 @@ class TextWriter:
     ) -> Iterator[Rollout]:
         """Write texts, each from a clone of `start`, the engine at the start of a text.
 
-        Args:
-            start: The engine.
-            hints: JSON values of which some may be written, each after the name of the member that
-                it is about, or after none.
-            key: On which all choices depend.
-            numbers: Those of the texts, on which their manner depends.
-            limit: The tokens of a text, end of sequence included.
+        All choices depend on `key`, the manner of a text on its number; `limit` counts its tokens
+        with the end of sequence. `hints` are JSON values of which some may be written, each after
+        the name of the member that it is about, or after none.
         """
         known: dict[bytes, list[bytes]] = {}
         for name, value in hints:
@@ -160,7 +152,6 @@ class _Pen:
         self._ended: Rollout | None = None
 
     def written(self, how: Temperament) -> Rollout:
-        """The text, written to its end."""
         for _ in range(how.choices):
             if not self._choose(how):
                 break
@@ -169,8 +160,7 @@ class _Pen:
     def _rolled_out(self) -> Rollout:
         """The text, ended as soon as the engine lets it.
 
-        What a roll-out takes first may lead to no end (a bracket in a string that must hold an
-        ``@``), so that now and then another byte is drawn.
+        What a roll-out takes first may lead to no end: now and then another byte is drawn.
         """
         preferences, how = self._writer.preferences, Temperament(0, hints=0.0)
         while len(self._taken) <= self._limit:

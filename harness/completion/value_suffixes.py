@@ -84,7 +84,6 @@ class StringSlot(NamedTuple):
         return not self.rules and not self.least and self.sample is None
 
     def begin(self, written: str) -> StringProgress:
-        """The progress of the characters `written`."""
         starts = tuple(rule.pattern.start for rule in self.rules)
         fresh = StringProgress(tuple(enumerate(self.targets)), starts, 0)
         return self.go_on(fresh, "", written)

@@ -3,8 +3,7 @@
 Going down from the root along the open containers, every subschema that applies in place or to the
 member or item being written is a `Source`: a plain schema with its JSON Pointer. Sources of
 ``anyOf``, ``oneOf`` and ``if`` hang on `Alternatives`, which forget the branches that what is
-written contradicts. To contradict, only the branch itself is looked at, not what it refers to, and
-what is not known passes. This never raises, and it is bounded on every schema.
+written contradicts by themselves. This never raises, and it is bounded on every schema.
 """
 
 from __future__ import annotations
@@ -80,7 +79,6 @@ class Source(NamedTuple):
 
     @property
     def undecided(self) -> Branches:
-        """Those of its branches that are not decided yet."""
         return tuple(step for step in self.branches if len(step[0].live) > 1)
 
     def inner(self, schema: Any, pointer: str, *further: Branch) -> Source:
@@ -133,8 +131,7 @@ class Applicable:
         """The sources of every open container, outermost first.
 
         With `slot`, and where no container is open, one list more: for the value in the slot of
-        the innermost container, or the whole value. `scalar` is where the text stands if that is
-        inside a string, a number or a literal.
+        the innermost container, or the whole. `scalar` is where the text stands inside a scalar.
         """
         found = [Source(self._root, "")]
         out: list[Sources] = []

@@ -1,10 +1,9 @@
 """From which byte on a JSON value cannot become valid under a schema any more.
 
 The answer is a proof or None: whatever is written after the byte, the value breaks the schema.
-`EarliestFailure` follows keywords that hold schemas; the rules of `ASSERTIONS` look at the value
-itself: each takes a value, the keyword's own value and the schema around it, and gives the span
-from the byte after which nothing can make up for what is wrong. Patterns are looked at as automata
-that accept at least what the pattern does, never with a search that could explode.
+`EarliestFailure` follows keywords that hold schemas; the rules of `ASSERTIONS` take a value, the
+keyword's own value and the schema around it. Patterns are looked at as automata that accept at
+least what the pattern does, never with a search that could explode.
 
 Sources: JSON Schema Core and Validation, drafts 04 to 2020-12; for what no text of a format begins
 with, RFC 3339, 9562 (UUID), 2673 and 4291 (addresses), 1123 (host names), 3986, 5321 and 6901.
@@ -259,8 +258,7 @@ def _pattern(node: ValueSpan, expression: str, _holder: dict[str, Any]) -> Part 
 def lost_at(expression: str, text: str) -> int | None:
     """The character with which `text` can no longer begin a match of an ECMA-262 pattern.
 
-    Its length if it can go on but does not match as it is; None where it may match, or nothing is
-    known about the pattern.
+    Its length if it can go on but does not match as it is; None where it may, or nothing is known.
     """
     try:
         automaton = pattern(ecma_patterns.python_spelling(expression))

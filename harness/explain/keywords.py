@@ -2,9 +2,8 @@
 
 For each kind of place there is an order of precedence, the most specific keyword first: the tuples
 below, for keys that of `KeyRules`. The first keyword in the order that any applicable subschema has
-is in force, where it stands. In all of them ``not`` and then ``type`` come last; where a value has
-none of them, it is the keyword that applies the value's schema (``properties``, ``items``, and so
-on) that governs it.
+is in force. In all of them ``not`` and then ``type`` come last; a value without any is governed by
+the keyword that applies its schema (``properties``, ``items``, and so on).
 
 As long as what is written leaves more than one branch of an ``anyOf``, ``oneOf`` or ``if`` and the
 branches do not say the same, that keyword is in force, with the precedence of the most specific

@@ -1,7 +1,7 @@
 """The document that a prefix of a JSON text has written so far, and values laid out as it is.
 
-A cursor goes over a text byte by byte and knows, beside the lexer's state, every open container
-with its members or the number of its items. It is a value: to try some bytes is to make another.
+A cursor knows, beside the lexer's state, every open container with its members or the number of its
+items. It is a value: to try some bytes is to make another.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class Frame(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the finished members."""
         return frozenset(name for name, _ in self.members)
 
 
@@ -64,7 +63,6 @@ class Cursor(NamedTuple):
 
     @property
     def mode(self) -> Mode:
-        """What the text is in the middle of."""
         return self.state.mode
 
     @property

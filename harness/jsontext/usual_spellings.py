@@ -5,9 +5,8 @@ writes it compactly, as Python's `json.dumps` does, or indented by two spaces; i
 came, as the schema declares them, or as refusals of an engine lead; its characters raw or
 escaped; its numbers as they came, as the shortest decimal, as an integer, without an exponent, or
 in the 17 digits of which every program reads the same double.
-Here a text that is written up to some byte is finished in each of these ways; from its first byte
-on, that is the whole value in each of them. Engines differ in which of these they take, so a value
-counts as lost only where none is taken.
+Here a text that is written up to some byte is finished in each of these ways. A value counts as
+lost only where an engine takes none of them.
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ _IN_NUMBER: Final = b"-+.0123456789Ee"
 
 
 def as_given(_path: str, names: Sequence[str]) -> Sequence[str]:
-    """Members in the order in which they came."""
     return names
 
 
@@ -63,15 +61,10 @@ def usual_spellings(
     most: int = MOST,
     first: Sequence[Way] = (),
 ) -> dict[bytes, Way]:
-    """The usual spellings of the value of `text`, JSON, that begin with its first bytes.
+    """The usual spellings of the value of `text`, JSON, of which so many bytes are `written`.
 
-    Args:
-        written: So many bytes stand already, and stay as they are.
-        orders: The orders of members to write, likeliest first.
-        first: The ways of writing to begin with.
-
-    Returns:
-        Whole texts, at most so many, each once, with the way in which it is written.
+    At `most` so many whole texts, each once, with the way in which it is written: those `first`;
+    with members in the `orders`, likeliest first.
     """
     found: dict[bytes, Way] = {}
     forms: list[Sequence[Any]] = [
@@ -165,10 +158,7 @@ def _rewritten(value: Any, numbers: str, order: Order, path: str) -> Any:
 
 @lru_cache(maxsize=1 << 14)
 def value_key(text: bytes) -> str:
-    """The same for two JSON texts where they have the same value, and else another.
-
-    Empty for what is no JSON.
-    """
+    """The same for two JSON texts of the same value alone; empty for what is no JSON."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
