@@ -80,9 +80,9 @@ def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[st
         sentence = f"Refuses {refused:,} of {of}{more}"
     else:
         sentence = f"Refuses none of {of}" + (f", but {more}" if more else "")
-    rows = reasons.get("refused", [])[:1]
-    examples = [{"reason": with_names(row, _NAMES), "schemas": row["schemas"]} for row in rows]
-    example = examples[0] if examples else None
+    example = None
+    if worst := reasons.get("refused"):
+        example = {"reason": with_names(worst[0], _NAMES), "schemas": worst[0]["schemas"]}
     return {"count": refused, "of": given, "sentence": f"{sentence}.", "example": example}
 
 

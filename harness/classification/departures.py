@@ -34,8 +34,6 @@ from harness.verdict_kinds import CLASSES, OPEN, SPELLING, WALK
 ANY: Final = "*"
 """Stands for every engine: of what the specification itself leaves to them."""
 
-OptionValue = str | bool | int
-
 
 @dataclass(frozen=True)
 class Behaviour:
@@ -64,7 +62,7 @@ class Departure:
     class_: str
     engine: str
     versions: SpecifierSet
-    options: tuple[Mapping[str, OptionValue], ...]
+    options: tuple[Mapping[str, str | bool | int], ...]
     from_: str
     source_kind: str
     source: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -84,11 +85,10 @@ class CaseNotes:
     ) -> None:
         total = sum(len(dispute.tokens) for dispute in disputes)
         self._disputed += total
+        of: dict[str, Any] = {"case": self._case.id, "walk": walk, "position": position.number}
         self.rows.add(
             "positions",
-            case=self._case.id,
-            walk=walk,
-            position=position.number,
+            **of,
             offset=position.offset,
             token=-1 if token is None else token,
             canonical=canonical,
@@ -99,9 +99,7 @@ class CaseNotes:
         for number, dispute in enumerate(disputes):
             self.rows.add(
                 "disputes",
-                case=self._case.id,
-                walk=walk,
-                position=position.number,
+                **of,
                 dispute=number,
                 accepters=_as_set(dispute.accepters),
                 rejecters=_as_set(dispute.rejecters),

@@ -50,11 +50,6 @@ FAILED = {
     "refused": Status.CRASHED,
     **dict.fromkeys(ADAPTER_FAULTS, Status.MASK_CONSUME_MISMATCH),
 }
-ENDED = {
-    "too_long": Status.TOO_LONG,
-    "dead_end": Status.DEAD_END,
-    "mask_consume_mismatch": Status.MASK_CONSUME_MISMATCH,
-}
 
 
 @dataclass(frozen=True)

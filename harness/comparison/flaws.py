@@ -22,6 +22,7 @@ from harness.comparison.walk import Position
 from harness.completion.rollout import LIMIT
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
+from harness.jsontext.partial import BETWEEN
 from harness.protocol import allows
 
 
@@ -37,9 +38,6 @@ def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list
     return []
 
 
-_BETWEEN = frozenset(
-    {Mode.VALUE, Mode.ITEM_OR_CLOSE, Mode.KEY_OR_CLOSE, Mode.KEY, Mode.COLON, Mode.AFTER}
-)
 _DIGITS = frozenset({Mode.INT, Mode.FRAC})
 
 
@@ -90,7 +88,7 @@ class Probes:
 
 def _sort_of(state: State) -> str:
     """What could go on for ever after a text in `state`; empty where nothing is looked for."""
-    if state.mode in _BETWEEN and state.stack:
+    if state.mode in BETWEEN and state.stack:
         return "whitespace"
     return "digits" if state.mode in _DIGITS else ""
 

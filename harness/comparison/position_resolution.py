@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.findings import (
-    ENDED,
     FAILED,
     Completion,
     Findings,
@@ -235,13 +234,12 @@ class PositionResolution:
                 for column, outcome, taken in zip(
                     asked.tolist(), outcomes, answer.taken.ints(), strict=True
                 ):
-                    status = ENDED.get(outcome)
-                    if status is None:
+                    if outcome == "complete":
                         completed[column] = self.rolled_out(taken)
                         continue
-                    ended[row, column] = status
-                    if status in (Status.DEAD_END, Status.MASK_CONSUME_MISMATCH):
-                        self.note_flaw(row, int(tokens[column]), status.name.lower(), taken)
+                    ended[row, column] = Status[outcome.upper()]
+                    if outcome != "too_long":
+                        self.note_flaw(row, int(tokens[column]), outcome, taken)
         return [
             Attempts(row, np.array([*some], np.int64), np.array([*some.values()], np.int32))
             for row, some in sorted(numbers.items())

@@ -20,7 +20,7 @@ from harness.completion.value_suffixes import (
     least_rest,
 )
 from harness.jsontext.lexer import Mode, plain_end
-from harness.jsontext.partial import Cursor, feed, trace
+from harness.jsontext.partial import Cursor, encoded, feed, trace
 from harness.schemas.schema import Fault
 from harness.schemas.values import Values
 
@@ -94,7 +94,7 @@ class Context:
             if self._slot.blind:
                 # A plain token whose first byte begins no rest of a target matches no target.
                 rests = (rest for _, rest in self._progress.rests if rest)
-                self._special = frozenset(_bytes(rest)[0] for rest in rests)
+                self._special = frozenset(encoded(rest)[0] for rest in rests)
 
     def candidates(self, token: bytes) -> Candidates:
         """Up to 12 distinct continuations after `token`, likeliest first; none after no JSON."""
@@ -170,17 +170,13 @@ class Context:
         progress = slot.begin(cursor.written)
         part = cursor.state.part
         mark: Hashable = (cursor.state, cursor.frames, progress)
-        leads = (_bytes(rest).startswith(part) for _, rest in progress.rests)
+        leads = (encoded(rest).startswith(part) for _, rest in progress.rests)
         if part and part[:1] != b"\\" and not any(leads):
             # Started characters that are finished by the same bytes share what follows.
             after = slot.go_on(progress, cursor.written, first_characters(part)[0])
             state = cursor.state._replace(part=least_rest(part))
             mark = (state, cursor.frames, after, progress.length)
         return mark, progress
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 _NOTHING: Candidates = ()

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
 from harness.inputs.vocabulary import Vocabulary, alike
 from harness.jsontext.lexer import Mode
-from harness.jsontext.partial import Cursor, feed
+from harness.jsontext.partial import Cursor, encoded, feed
 from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
 
 _STEPS = 1 << 32
@@ -38,7 +38,7 @@ NO_NAME = b'""'
 
 
 def spelled_name(name: str) -> bytes:
-    return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return encoded(json.dumps(name, ensure_ascii=False))
 
 
 def member_of(cursor: Cursor) -> bytes:

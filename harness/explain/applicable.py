@@ -34,7 +34,7 @@ _MAX_STEPS = 1024
 _MAX_BRANCHES = 16
 _MAX_MEMO = 50_000
 _MAX_REFERENCES = 16
-_NO_SIBLINGS: Final = frozenset({"draft-04", "draft-06", "draft-07"})
+NO_SIBLINGS: Final = frozenset({"draft-04", "draft-06", "draft-07"})
 """Drafts in which ``$ref`` makes every keyword beside it be ignored (draft-07, section 8.3)."""
 _ANYTHING: Final[dict[str, Any]] = {}
 _LITERALS: Final = {b"t": True, b"f": False, b"n": None}
@@ -123,7 +123,7 @@ class Applicable:
         self._schema = Schema(root)
         self._refutation = Refutation(self._schema)
         draft = draft_of(root)
-        self._lone_references = draft is not None and draft.name in _NO_SIBLINGS
+        self._lone_references = draft is not None and draft.name in NO_SIBLINGS
         self._ignored = frozenset() if draft is None else draft.ignored
         self._known: dict[int, dict[str, Any]] = {}
 

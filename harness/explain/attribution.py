@@ -40,7 +40,7 @@ from harness.explain.keywords import (
     governing_rule,
 )
 from harness.jsontext.lexer import NUMBER_ENDS, Mode, State, is_high_surrogate, place_of
-from harness.jsontext.partial import Cursor, Frames, after, path_of, settled, trace
+from harness.jsontext.partial import Cursor, Frames, after, encoded, path_of, settled, trace
 from harness.jsontext.pointers import pointer
 from harness.schemas.schema import types
 
@@ -117,7 +117,7 @@ class PlaceAttribution:
         self._slot = self._container if slot is None else self._container + _pointer([slot])
         self._in_object = bool(frames) and frames[-1].is_object
         self._plain = cursor.mode.in_string and not cursor.state.part
-        self._begun = _bytes(cursor.written) if cursor.mode is Mode.KEY_STRING else b""
+        self._begun = encoded(cursor.written) if cursor.mode is Mode.KEY_STRING else b""
 
     @property
     def place(self) -> str:
@@ -269,11 +269,11 @@ class PlaceAttribution:
             if further is None:
                 break
             if further.mode is Mode.KEY_STRING:
-                found = (further.frames, _bytes(further.written), False)
+                found = (further.frames, encoded(further.written), False)
             elif found is None and further.mode is Mode.KEY and not after_comma:
                 found = (further.frames, b"", False)
             elif found is not None and further.mode is Mode.COLON:
-                return (found[0], _bytes(further.frames[-1].key or ""), True)
+                return (found[0], encoded(further.frames[-1].key or ""), True)
         return found
 
 
@@ -302,10 +302,6 @@ def _governing(rule: GoverningRule | None, instance_pointer: str) -> GoverningKe
 def _pointer(parts: Iterable[str | int]) -> str:
     """A JSON Pointer that can be stored: half a surrogate pair becomes a question mark."""
     return pointer(parts).encode("utf-8", "replace").decode()
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _visible(token: bytes) -> int | None:

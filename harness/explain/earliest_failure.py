@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, Final
 
+from harness.explain.applicable import NO_SIBLINGS
 from harness.inputs.vocabulary import alike
 from harness.jsontext.spans import Entry, Part, ValueSpan, characters
 from harness.schemas.patterns import Pattern, pattern
@@ -30,7 +31,6 @@ _MAX_STRING = 5000
 _MAX_NUMBER = 400
 _MANY_STATES = 15_000
 _COMBINED: Final = frozenset(("$ref", "allOf", "anyOf", "oneOf", "propertyNames"))
-_OLD: Final = frozenset(("draft-04", "draft-06", "draft-07"))
 
 
 class EarliestFailure:
@@ -67,7 +67,7 @@ class EarliestFailure:
         if not isinstance(schema, dict) or depth > _MAX_DEPTH or self._work < 0:
             return None
         keywords: Iterable[str] = schema
-        if "$ref" in schema and self._draft in _OLD:
+        if "$ref" in schema and self._draft in NO_SIBLINGS:
             keywords = ("$ref",)
         known = (keyword for keyword in keywords if self._asserted(keyword))
         return _first_lost(self.keyword(keyword, node, schema, depth) for keyword in known)

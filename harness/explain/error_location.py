@@ -275,7 +275,6 @@ class Locating:
         self._schema = schema
         self._known: dict[tuple[int, bytes, str, str, str], bool] = {}
         self._before: State | None = None
-        self._breaking: dict[bytes, bool] = {}
 
     def at_token(
         self,
@@ -310,9 +309,7 @@ class Locating:
     def _breaks(self, text: Callable[[], bytes], start: int, token: bytes) -> bool:
         if self._before is None:
             self._before = advance(START, text()[:start])
-        if token not in self._breaking:
-            self._breaking[token] = self._before is None or advance(self._before, token) is None
-        return self._breaking[token]
+        return self._before is None or advance(self._before, token) is None
 
 
 _JUMPS: Final = frozenset((*DEFINITIONS, "anyOf", "oneOf", "not", "if", "contains"))

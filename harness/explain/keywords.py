@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from harness.explain.applicable import Alternatives, Branches, Source, admits, matchable
-from harness.jsontext.partial import Frame
+from harness.jsontext.partial import Frame, encoded
 from harness.jsontext.pointers import MISSING
 from harness.schemas.schema import listed, mapping, matches, same, strings
 
@@ -244,7 +244,7 @@ class KeyRules:
         self._written = frame.names
         self._orders = list(_orders_of(sources))
         names = {name for order in self._orders for name in order.places}
-        self._names = [(name.encode("utf-8", "surrogatepass"), name) for name in names]
+        self._names = [(encoded(name), name) for name in names]
         self._patterns = {e for one in sources for e in mapping(one.schema, "patternProperties")}
         sure = (one.schema for one in sources if not one.undecided)
         self._closed = any(schema.get(word) is False for schema in sure for word in _NAMING[1:])

@@ -78,6 +78,11 @@ def decoded(raw: bytes) -> str:
     return str(json.loads(b'"' + raw + b'"'))
 
 
+def encoded(text: str) -> bytes:
+    """The characters in UTF-8, with halves of surrogate pairs as if they were any."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def parse_number(text: str) -> int | float:
     """A JSON number; one that Python would print otherwise keeps its text."""
     if len(text) < 4000 and text.lstrip("-").isdecimal() and text != "-0":
@@ -161,7 +166,7 @@ def trace(cursor: Cursor, data: bytes) -> Iterator[tuple[int, Cursor | None]]:
         end = at + 1
         if cursor.mode.in_string and not cursor.state.part:
             end = max(end, plain_end(data, at))
-        elif cursor.mode in _BETWEEN and (blank := _SPACE.match(data, at)):
+        elif cursor.mode in BETWEEN and (blank := _SPACE.match(data, at)):
             end = blank.end()
         here = _after(cursor, data[at:end])
         yield end, here
@@ -171,9 +176,10 @@ def trace(cursor: Cursor, data: bytes) -> Iterator[tuple[int, Cursor | None]]:
 
 
 _SPACE = re.compile(rb"[ \t\n\r]+")
-_BETWEEN = frozenset(
+BETWEEN = frozenset(
     mode for mode in Mode if not mode.in_string and not mode.in_number and mode is not Mode.LITERAL
 )
+"""Where white space may come."""
 
 
 def _after(cursor: Cursor, piece: bytes) -> Cursor | None:
