@@ -24,7 +24,8 @@ def equal_schemas(stored: StoredRun) -> list[dict[str, Any]]:
     ``original``; of ``schemas`` that were rewritten so, how many are ``refused``, and in how many
     the engine ``loses`` or ``leaks`` an everyday value; ``example`` is the first of them.
     """
-    schemas = {row["rewriting"]: row["n"] for row in stored.rows(f"{_PAIRS} {_SCHEMAS}")}
+    counted = f"{_PAIRS} SELECT rewriting, count(*) AS n FROM pairs GROUP BY rewriting"
+    schemas = {row["rewriting"]: row["n"] for row in stored.rows(counted)}
     found: dict[tuple[int, str, str], dict[str, Any]] = {}
     for row in stored.rows(f"{_PAIRS} {_WRONG}") if schemas else ():
         key = (row["engine"], row["rewriting"], row["form"])
@@ -38,7 +39,5 @@ _IN_ANOTHER_ORDER: Final = ("reordered-members", "split-members")
 
 _PAIRS: Final = statement("pairs", mark=MARK, family=EQUAL)
 """Each pair of forms twice: an error is looked for here that is not there."""
-
-_SCHEMAS: Final = "SELECT rewriting, count(*) AS n FROM pairs GROUP BY rewriting"
 
 _WRONG: Final = statement("wrong_in_one_form", in_another_order=str(_IN_ANOTHER_ORDER))

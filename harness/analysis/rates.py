@@ -60,10 +60,7 @@ class Rates:
         self._tested[tested["engine"], tested["case_row"]] = True
 
     def judged(self, *engines: int) -> Bools:
-        """On which schemas engines were judged: together in a walk, or each by a text.
-
-        Rewritings of schemas are no schemas of their own.
-        """
+        """On which schemas, not rewritten, engines were judged: in one walk, or each by a text."""
         walked = self.stored.judged_positions(*engines) > 0
         together: Bools = walked | self._tested[list(engines)].all(axis=0)
         together &= self._own["own"]

@@ -193,9 +193,8 @@ def _text_counts(
 ) -> dict[str, list[dict[str, Any]]]:
     """What texts prove about each engine, as JSON, by the kind of text.
 
-    By kind ``instances`` or ``samples``, ``cases`` and the texts by class; ``by_format``, the false
-    acceptances that rest on ``format`` alone; and how many texts there were for the engine; of
-    samples also ``written``, those that it wrote itself.
+    By kind ``instances`` or ``samples``, ``cases`` and the texts by class; ``by_format`` (on
+    ``format`` alone); how many texts there were; of samples ``written`` by the engine itself.
     """
     tested = {
         (row["evidence"], row["engine"], row["verdict"]): row["n"]

@@ -18,10 +18,7 @@ from harness.workers.outcomes import Compiled, Crashed, Outcome
 
 
 class CaseNotes:
-    """The rows of one case, as its run goes along.
-
-    `output` gives what an engine printed since it was last asked.
-    """
+    """The rows of one case; `output` gives what an engine printed since it was last asked."""
 
     def __init__(self, case: Case, names: Sequence[str], output: Callable[[int], str]) -> None:
         self.rows = Rows()

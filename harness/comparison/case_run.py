@@ -30,7 +30,7 @@ from harness.options import CHOICE, LIMITS, option
 from harness.runs.tables import GENERATED, Rows
 from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
-from harness.workers.outcomes import AdapterFault, Compiled, Failure
+from harness.workers.outcomes import EXCLUDING, AdapterFault, Compiled, Failure
 
 EFFECTS_STAGE = "effects"
 """The stage of an engine that fails while it is asked for other spellings."""
@@ -193,11 +193,7 @@ class RunningCase:
         return self.notes.rows
 
     def step(self) -> None:
-        """Between two steps, where all rows belong together: may the case go on?
-
-        Raises:
-            BudgetSpentError: It has used up its budget.
-        """
+        """Between two steps, where all rows belong together; may raise `BudgetSpentError`."""
         self.whole = self.notes.mark()
         left = max(self.budget.check(), 1.0)
         self.tools.judge.seconds = min(self.tools.validator_seconds, left)
@@ -208,7 +204,7 @@ class RunningCase:
         self.notes.outcomes(outcomes)
         for one in self.distrusted:
             self.notes.outcome(one.engine, one.failure, one.stage, one.walk, one.position)
-        excluded = {one.engine for one in self.distrusted if one.excludes}
+        excluded = {one.engine for one in self.distrusted if one.failure.status in EXCLUDING}
         self.step()
         with self.notes.cost("references"):
             references, problem = self._references()
@@ -336,11 +332,7 @@ class RunningCase:
     def failed(
         self, engine: int, failure: Failure, stage: str, walk: int = -1, number: int = -1
     ) -> None:
-        """Note a failure of an engine; some of them end its part in the case.
-
-        Raises:
-            Distrusted: It is the adapter's.
-        """
+        """Note a failure of an engine; `Distrusted` where it is its adapter's."""
         self.failures[engine] = self.failures.get(engine, 0) + 1
         if isinstance(failure, AdapterFault):
             raise Distrusted(engine, failure, stage, walk, number)

@@ -23,7 +23,7 @@ from harness.engines.panel import Panel
 from harness.engines.requests import AskAgain
 from harness.jsontext.lexer import START, State, advance, place_of
 from harness.protocol import allows
-from harness.workers.outcomes import EXCLUDING, AdapterFault, Failure, MaskViolation
+from harness.workers.outcomes import AdapterFault, Failure, MaskViolation
 
 if TYPE_CHECKING:
     from harness.comparison.case_run import RunningCase
@@ -47,11 +47,6 @@ class Distrusted(Exception):
     walk: int
     position: int
     violation: ViolationWitness | None = None
-
-    @property
-    def excludes(self) -> bool:
-        """Whether nothing that the engine says of the case proves anything."""
-        return self.failure.status in EXCLUDING
 
 
 def _failures(panel: Panel, asks: Mapping[int, AskAgain]) -> dict[int, Failure]:
@@ -248,9 +243,8 @@ class CaseWalk:
         }
         # after the whole reference an empty mask is an end that is forbidden
         whole = position.offset + len(self.run.tools.vocabulary.tokens[token])
-        empty: list[int] = []
-        if whole < len(position.reference) and here.empty:
-            empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
+        rows = np.flatnonzero(here.allowed == 0) if whole < len(position.reference) else ()
+        empty = [here.engines[row] for row in rows]
         kinds |= dict.fromkeys(empty, "dead_end")
         if kinds:
             none = np.zeros((len(position.engines), 0), dtype=np.bool_)
@@ -270,11 +264,7 @@ class CaseWalk:
                 self.run.failed(engine, failure, "walk", self.number, position.number)
 
     def _resolve(self, resolution: PositionResolution, resolver: Resolver) -> None:
-        """Fill the findings.
-
-        Raises:
-            Distrusted: An engine's faster way allowed what its masks do not.
-        """
+        """Fill the findings; `Distrusted` where a faster way allowed what the masks do not."""
         position = resolution.position
         resolver.resolve(resolution, self.continuations.at(position.offset))
         number = position.number

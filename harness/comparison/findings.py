@@ -65,10 +65,6 @@ class Completion:
     origin: str
 
 
-NO_RULING: Final = Ruling(UNDECIDED, "")
-"""Of a completion that nobody was asked about."""
-
-
 @dataclass(frozen=True)
 class Flaw:
     """An engine's error of another kind than a false acceptance or rejection.
@@ -114,7 +110,7 @@ class Findings:
     evidence_number: npt.NDArray[np.int32] = field(init=False)
     refused_at: npt.NDArray[np.int32] = field(init=False)
     completions: list[Completion] = field(default_factory=list)
-    evidence: list[Ruling] = field(default_factory=lambda: [NO_RULING])
+    evidence: list[Ruling] = field(default_factory=lambda: [Ruling(UNDECIDED, "")])
     flaws: list[Flaw] = field(default_factory=list)
     valid_completion_exonerates: bool = True
     """See `judge`; the rule of the resolver."""

@@ -53,7 +53,6 @@ class Probes:
         self._found: set[tuple[int, str]] = set()
 
     def due(self, state: State, engines: Sequence[int]) -> list[int]:
-        """The engines to probe after a text in `state`."""
         sort = _sort_of(state)
         if not sort:
             return []
@@ -66,10 +65,7 @@ class Probes:
     def unbounded_repetition(
         self, resolution: PositionResolution, state: State, engines: Collection[int]
     ) -> None:
-        """Look for engines that let one token follow itself for ever.
-
-        Once per case, engine and kind of place, until one of the sort is found.
-        """
+        """Look for engines that let one token follow itself for ever, once per kind of place."""
         sort = _sort_of(state)
         rows = [row for row, engine in enumerate(resolution.findings.engines) if engine in engines]
         self._asked |= {(engine, state.mode) for engine in engines}

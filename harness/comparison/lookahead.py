@@ -54,10 +54,7 @@ class Arrived:
 
 @dataclass(frozen=True)
 class _Batch:
-    """The positions that were asked for together, the first of which is number `first`.
-
-    `lost` are the engines that could not be asked.
-    """
+    """The positions that were asked for together, from `first` on; `lost` could not be asked."""
 
     first: int
     tokens: Sequence[int]

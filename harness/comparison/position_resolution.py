@@ -341,10 +341,7 @@ class PositionResolution:
         self.findings.completion[row, proven] = -1
 
     def find_refused_bytes(self, rejections: Mapping[int, Columns]) -> None:
-        """Note which byte of tokens the engines refuse that reject them.
-
-        Slow masks are not asked beyond the one known (see `harness.engines.text_probe`).
-        """
+        """Note which byte of each rejected token the engines refuse, asking for no slow masks."""
         masks, number = self.position.masks, self.position.number
         forced = {row: forced_token(masks[row], self.vocabulary) for row in rejections}
 

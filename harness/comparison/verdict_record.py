@@ -33,8 +33,6 @@ from harness.verdict_kinds import (
     REJECTIONS,
 )
 
-_GOVERNED = REJECTIONS
-"""Kinds whose keyword is the one in force, since no validator names one."""
 _WITH_EFFECT = (*ACCEPTANCES, *REJECTIONS, DEAD_END)
 
 
@@ -99,10 +97,7 @@ class VerdictNotes:
         findings: Findings,
         found: Verdicts,
     ) -> None:
-        """What was proven at one position, and the completions that prove it.
-
-        `disputes` are those that the findings are about, by their numbers at the position.
-        """
+        """What was proven at one position of its `disputes`, by number, and what proves it."""
         if not len(found.row):
             return
         refused_at = found.of_entry(findings.refused_at, -1)
@@ -110,11 +105,10 @@ class VerdictNotes:
             position, found.token, refused_at
         )
         if self._thins:
+            said = (findings.evidence_number, findings.elsewhere)
             alike: list[npt.NDArray[Any]] = [found.row, found.kind, categories.codes, governing]
             alike += [self._sorts(found.token, refused_at)]
-            alike += [
-                found.of_entry(each, 0) for each in (findings.evidence_number, findings.elsewhere)
-            ]
+            alike += [found.of_entry(one, 0) for one in said]
             kept = found.few(np.stack(alike), position.path)
             found, refused_at, governing = found[kept], refused_at[kept], governing[kept]
             categories, places_ = categories[kept], places_[kept]
@@ -130,7 +124,7 @@ class VerdictNotes:
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
         reasons: list[GoverningKeyword | Ruling] = [*keywords, *evidence]
-        governed = np.isin(found.kind, [CODES.index(one) for one in _GOVERNED])
+        governed = np.isin(found.kind, [CODES.index(one) for one in REJECTIONS])
         attributed = np.where(governed, governing, len(keywords) + ruled)
         details = Words(governing, [one.detail for one in keywords])
 
@@ -193,10 +187,7 @@ class VerdictNotes:
         is_fed: bool = False,
         own: bool = False,
     ) -> Mapping[str, Sequence[Any]]:
-        """The columns that are about the whole text of each verdict.
-
-        Whether it `is_fed` as a whole, and is the case's `own`.
-        """
+        """The columns about the whole text, which `is_fed` as such or not, or the case's `own`."""
         effects, shown_by = EffectColumns(len(kinds)), [""] * len(kinds)
         alone = [False] * len(kinds)
         if self._facts is not None and self._effects is not None:
@@ -283,7 +274,7 @@ class VerdictNotes:
     ) -> None:
         ruling, offset = one.ruling, self._offset(one, verdict)
         place, category, governing = self._text_attributed(one, verdict, offset)
-        reason = governing if verdict.kind in _GOVERNED else ruling
+        reason = governing if verdict.kind in REJECTIONS else ruling
         written = len(self._prefix(one, verdict))
         whole = b"" if verdict.kind == DEAD_END else one.text
         fault = offset if offset >= 0 else written

@@ -86,11 +86,7 @@ def memoised(method: Callable[[Asked, *Given], Answer]) -> Callable[[Asked, *Giv
 
 
 class ContainerSuffixes:
-    """The container suffixes for one schema and one reference; answers are memoised.
-
-    Raises:
-        ValueError: The reference is not JSON.
-    """
+    """The container suffixes for one schema and one reference, JSON; answers are memoised."""
 
     def __init__(self, values: Values, reference: bytes) -> None:
         self.values = values

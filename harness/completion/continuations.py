@@ -107,12 +107,7 @@ class Context:
         return self._shared
 
     def group(self, tokens: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], list[Candidates]]:
-        """The candidates of many tokens.
-
-        Returns:
-            For each token the index of its candidates, shape ``(len(tokens),)``, and the
-            distinct candidates in the order of their first token.
-        """
+        """Each token's candidates as an index, shape ``(len(tokens),)``, and these as they come."""
         numbers: dict[int, int] = {}
         groups: list[Candidates] = []
         index = np.empty(len(tokens), dtype=np.int32)

@@ -184,10 +184,7 @@ class ValueSuffixes(ContainerSuffixes):
     def candidates(
         self, cursor: Cursor, progress: StringProgress | None = None
     ) -> list[ValueSuffix]:
-        """The suffixes for what `cursor` is in the middle of, likeliest first.
-
-        `progress` is that of the string that it is in, when known.
-        """
+        """The suffixes after `cursor`, likeliest first; of its string, `progress` may be known."""
         match cursor.mode:
             case Mode.AFTER | Mode.DONE:
                 found = [ValueSuffix(b"", cursor.frames)]

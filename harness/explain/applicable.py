@@ -264,10 +264,7 @@ class Refutation:
         self._members: dict[tuple[int, str, Any], bool] = {}
 
     def contradicts(self, schema: dict[str, Any], partial: PartialValue) -> bool:
-        """Whether what is written cannot become a value of `schema`, so far as is known.
-
-        `schema` must live as long as the root schema.
-        """
+        """Whether what is written surely contradicts `schema`, which must live as the root does."""
         if not partial.kind:
             return False
         if not admits(schema, partial.kind):

@@ -34,10 +34,7 @@ _COMBINED: Final = frozenset(("$ref", "allOf", "anyOf", "oneOf", "propertyNames"
 
 
 class EarliestFailure:
-    """The rules for one root schema, in which references are looked up.
-
-    `draft` is the name of its draft, as `harness.validators.drafts.Draft.name`.
-    """
+    """The rules for one root schema, in which references are looked up; `draft` is a name."""
 
     def __init__(self, root: Any, draft: str) -> None:
         self._root = root

@@ -184,10 +184,7 @@ def raw_members(text: bytes) -> dict[str, bytes]:
 
 
 def characters(node: ValueSpan) -> list[Part]:
-    """The span of every character of a string, in the order of `node.value`.
-
-    Only strings without halves of surrogate pairs have one span for each character.
-    """
+    """The span of every character of a string that has no halves of surrogate pairs."""
     return [found.span() for found in _CHARACTER.finditer(node.text, node.start + 1, node.end - 1)]
 
 
@@ -197,11 +194,7 @@ def _name(raw: bytes) -> str:
 
 
 def _closers(text: bytes) -> dict[int, int]:
-    """For the offset of every opening bracket the offset after the closing one.
-
-    Raises:
-        JsonError: They do not match; nothing else is looked at.
-    """
+    """For the offset of every opening bracket that after the closing one; or a `JsonError`."""
     found: dict[int, int] = {}
     pending: list[int] = []
     at = 0
