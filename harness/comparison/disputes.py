@@ -126,7 +126,6 @@ def find_disputes(
 def _split(
     disputed: Mask, masks: npt.NDArray[np.uint32], engines: Sequence[int]
 ) -> list[tuple[tuple[int, ...], Mask]]:
-    """The disputed tokens by who accepts them, as masks."""
     parts: list[tuple[tuple[int, ...], Mask]] = [((), disputed)]
     for engine, mask in zip(engines, masks, strict=True):
         sides = [

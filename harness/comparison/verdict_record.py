@@ -267,48 +267,43 @@ class VerdictNotes:
     ) -> None:
         """What a text proves about one engine: see `conclude`."""
         for verdict in conclude(fed, probed, refused_at):
-            self._of_text(evidence, engine, number, fed, verdict)
-
-    def _of_text(
-        self, evidence: str, engine: int, number: int, one: FedText, verdict: TextVerdict
-    ) -> None:
-        ruling, offset = one.ruling, self._offset(one, verdict)
-        place, category, governing = self._text_attributed(one, verdict, offset)
-        reason = governing if verdict.kind in REJECTIONS else ruling
-        written = len(self._prefix(one, verdict))
-        whole = b"" if verdict.kind == DEAD_END else one.text
-        fault = offset if offset >= 0 else written
-        rejected = Rejected(engine, whole, one.tokens[: verdict.consumed], written, fault)
-        self.rows.extend(
-            VERDICT_TABLES[evidence],
-            1,
-            case=self._case.id,
-            **{evidence: number},
-            engine=self._names[engine],
-            kind=verdict.kind,
-            reason=verdict.reason,
-            consumed=verdict.consumed,
-            token=verdict.token,
-            offset=offset,
-            place=place,
-            keyword=reason.keyword,
-            schema_pointer=reason.schema_pointer,
-            instance_pointer=reason.instance_pointer,
-            category=category,
-            detail=governing.detail,
-            located=np.array([-1]),
-            jsonschema=ruling.jsonschema,
-            jsonschema_rs=ruling.jsonschema_rs,
-            **self._of_texts(
-                [verdict.kind],
-                [reason.keyword],
-                [ruling.reason],
-                lambda _: one.text,
-                lambda _: rejected,
-                is_fed=True,
-                own=evidence == INSTANCE and one.label != GENERATED,
-            ),
-        )
+            ruling, offset = fed.ruling, self._offset(fed, verdict)
+            place, category, governing = self._text_attributed(fed, verdict, offset)
+            reason = governing if verdict.kind in REJECTIONS else ruling
+            written = len(self._prefix(fed, verdict))
+            whole = b"" if verdict.kind == DEAD_END else fed.text
+            fault = offset if offset >= 0 else written
+            rejected = Rejected(engine, whole, fed.tokens[: verdict.consumed], written, fault)
+            self.rows.extend(
+                VERDICT_TABLES[evidence],
+                1,
+                case=self._case.id,
+                **{evidence: number},
+                engine=self._names[engine],
+                kind=verdict.kind,
+                reason=verdict.reason,
+                consumed=verdict.consumed,
+                token=verdict.token,
+                offset=offset,
+                place=place,
+                keyword=reason.keyword,
+                schema_pointer=reason.schema_pointer,
+                instance_pointer=reason.instance_pointer,
+                category=category,
+                detail=governing.detail,
+                located=np.array([-1]),
+                jsonschema=ruling.jsonschema,
+                jsonschema_rs=ruling.jsonschema_rs,
+                **self._of_texts(
+                    [verdict.kind],
+                    [reason.keyword],
+                    [ruling.reason],
+                    [fed.text].__getitem__,
+                    [rejected].__getitem__,
+                    is_fed=True,
+                    own=evidence == INSTANCE and fed.label != GENERATED,
+                ),
+            )
 
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:
         """How many bytes of a text go before the byte at fault; -1 where that is not known."""
