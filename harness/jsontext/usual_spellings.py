@@ -63,8 +63,8 @@ def usual_spellings(
 ) -> dict[bytes, Way]:
     """The usual spellings of the value of `text`, JSON, of which so many bytes are `written`.
 
-    At `most` so many whole texts, each once, with the way in which it is written: those `first`;
-    with members in the `orders`, likeliest first.
+    Whole texts, `most` at most, each once, with the way in which it is written. The ways `first`
+    come before others; members have one of the `orders`, likeliest first.
     """
     found: dict[bytes, Way] = {}
     forms: list[Sequence[Any]] = [
