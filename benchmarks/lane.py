@@ -209,7 +209,6 @@ class Observed(Resolver):
 
     def __init__(self, inner: Resolver, way: Way) -> None:
         super().__init__(inner.effort)
-        self.name = inner.name
         self.valid_completion_exonerates = inner.valid_completion_exonerates
         self.resolved: list[Resolved] = []
         self._inner = inner

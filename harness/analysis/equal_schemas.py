@@ -1,8 +1,8 @@
 """Engines that take a schema, or a value under it, in one of two forms that mean the same.
 
-The rewritings of a run's schemas are cases of a family of their own, and are asked about the values
-of their originals, in the same order. Here each is held against its original: what is refused, lost
-or let through under one form alone is an error of the engine, whatever others say.
+The rewritings of a run's schemas are cases of a family of their own, with the values of their
+originals in the same order. What is refused, lost or let through under one form alone is an error
+of the engine, whatever others say.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ COLUMNS: Final = ("engine", "rewriting", "under", "schemas", *COUNTS, "example")
 def equal_schemas(stored: StoredRun) -> list[dict[str, Any]]:
     """By engine and rewriting, in how many schemas an engine is wrong under one form alone.
 
-    Returns:
-        A row with `COLUMNS` for each form with any: ``under`` the ``rewriting`` alone, or the
-        ``original``; of ``schemas`` that were rewritten so, how many are ``refused``, and in how
-        many the engine ``loses`` or ``leaks`` an everyday value; ``example`` is the first of them.
+    A row with `COLUMNS` for each form with any: ``under`` the ``rewriting`` alone, or the
+    ``original``; of ``schemas`` that were rewritten so, how many are ``refused``, and in how many
+    the engine ``loses`` or ``leaks`` an everyday value; ``example`` is the first of them.
     """
-    schemas = {row["rewriting"]: row["n"] for row in stored.rows(f"{_PAIRS} {_SCHEMAS}")}
+    counted = f"{_PAIRS} SELECT rewriting, count(*) AS n FROM pairs GROUP BY rewriting"
+    schemas = {row["rewriting"]: row["n"] for row in stored.rows(counted)}
     found: dict[tuple[int, str, str], dict[str, Any]] = {}
     for row in stored.rows(f"{_PAIRS} {_WRONG}") if schemas else ():
         key = (row["engine"], row["rewriting"], row["form"])
@@ -39,7 +39,5 @@ _IN_ANOTHER_ORDER: Final = ("reordered-members", "split-members")
 
 _PAIRS: Final = statement("pairs", mark=MARK, family=EQUAL)
 """Each pair of forms twice: an error is looked for here that is not there."""
-
-_SCHEMAS: Final = "SELECT rewriting, count(*) AS n FROM pairs GROUP BY rewriting"
 
 _WRONG: Final = statement("wrong_in_one_form", in_another_order=str(_IN_ANOTHER_ORDER))

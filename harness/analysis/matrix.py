@@ -80,9 +80,9 @@ def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[st
         sentence = f"Refuses {refused:,} of {of}{more}"
     else:
         sentence = f"Refuses none of {of}" + (f", but {more}" if more else "")
-    rows = reasons.get("refused", [])[:1]
-    examples = [{"reason": with_names(row, _NAMES), "schemas": row["schemas"]} for row in rows]
-    example = examples[0] if examples else None
+    example = None
+    if worst := reasons.get("refused"):
+        example = {"reason": with_names(worst[0], _NAMES), "schemas": worst[0]["schemas"]}
     return {"count": refused, "of": given, "sentence": f"{sentence}.", "example": example}
 
 
@@ -138,9 +138,8 @@ def example_text(column: str, example: Mapping[str, Any] | None) -> str:
 def _examples(stored: StoredRun) -> dict[tuple[int, str], dict[str, Any]]:
     """A text for each engine and each column of errors: of the worst that there is, a short one.
 
-    Each has ``verdict`` (its name for ``replay``), ``case``, ``keyword``, and its ``text``; what
-    cannot be printed is written out, and a long text is cut. Nothing where the vocabulary is not at
-    hand.
+    Each has ``verdict`` (its name for ``replay``), ``case``, ``keyword``, and its ``text``, written
+    out and cut where need be. Nothing where the vocabulary is not at hand.
     """
     if (vocabulary := vocabulary_at_hand(stored.run)) is None:
         return {}

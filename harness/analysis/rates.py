@@ -8,10 +8,9 @@ leak
 
 Traps, what only ``format`` forbids, texts that are no JSON and mere spellings are counted alike,
 and apart. Each rate is given for everyday values, real or plain, and for real ones alone, the
-instances of the data set; schemas in which nothing but a rare value shows an error (a control
-character that an engine forbids in every string) are counted beside it. Whether an engine declares
-what it does hides nothing: beside a rate stands in how many schemas all that counts is declared, or
-warned of.
+instances of the data set; beside it are counted schemas in which nothing but a rare value shows an
+error (a control character that an engine forbids in every string), and those in which all that
+counts is declared, or warned of.
 
 An engine was judged on a schema if it was judged at a position of a walk, or by a whole text. Of
 engines in pairs, what the other one was not judged on does not count: who goes on where others gave
@@ -61,10 +60,7 @@ class Rates:
         self._tested[tested["engine"], tested["case_row"]] = True
 
     def judged(self, *engines: int) -> Bools:
-        """On which schemas engines were judged: together in a walk, or each by a text.
-
-        Rewritings of schemas are no schemas of their own.
-        """
+        """On which schemas, not rewritten, engines were judged: in one walk, or each by a text."""
         walked = self.stored.judged_positions(*engines) > 0
         together: Bools = walked | self._tested[list(engines)].all(axis=0)
         together &= self._own["own"]
@@ -133,10 +129,7 @@ class Rates:
     def _counts(
         self, effects: Sequence[str], limit: int, pair: tuple[int, int], judged: Bools
     ) -> tuple[int, int, int, int]:
-        """On how many schemas two engines were judged, both err, and either alone.
-
-        Each errs where the other one was judged, too.
-        """
+        """On how many schemas two engines were judged, both err, and either alone."""
         hits = []
         for engine, other in (pair, pair[::-1]):
             mine = self._among(effects, engine) & (self._effects["shown_by"] < limit)

@@ -75,9 +75,9 @@ def is_sample(run: RunDirectory) -> bool:
 
 
 def shares(hits: npt.NDArray[Any], *, sampled: bool = True) -> list[Interval]:
-    """The share of cases with a hit, for each question: `hits` has the shape ``(cases, k)``.
+    """The share of cases with a hit, for each of k questions; intervals where they are `sampled`.
 
-    Without intervals where the cases are not `sampled`.
+    `hits` has the shape ``(cases, k)``.
     """
     cases = len(hits)
     if not cases:
@@ -125,8 +125,7 @@ def paired(
 
     ``difference`` is that of the shares, ``low`` and ``high`` its interval by resampled things;
     ``p`` is McNemar's, ``p_holm`` corrected for as many pairs as have anything in common, ``apart``
-    whether they can be told apart. What cannot be said is None: the last five where nothing is
-    `sampled`.
+    whether they can be told apart. What cannot be said, as where nothing is `sampled`, is None.
     """
     rows: list[dict[str, Any]] = []
     for many, both, first, second in counts:
@@ -152,5 +151,4 @@ def mean_interval(times: dict[int, int], seed: int = SEED) -> tuple[float, float
 
 
 def six_digits(number: float) -> float:
-    """A number to six significant digits."""
     return float(f"{number:.6g}")

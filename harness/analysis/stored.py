@@ -1,8 +1,7 @@
 """The tables of a run in a database in memory, which every count asks in SQL.
 
-`StoredRun` has these tables. Engines are numbers in the order of the run, -1 for none; cases are
-their rows. Words are of one enumeration, so that millions of verdicts take little room.
-``sql/tables.sql`` says what each table has.
+``sql/tables.sql`` says what each table has. Engines are numbers in the order of the run, -1 for
+none; cases are their rows. Words are of one enumeration: millions of verdicts take little room.
 """
 
 from __future__ import annotations
@@ -83,7 +82,6 @@ class StoredRun:
             return dict(database.execute(sql, list(values)).fetchnumpy())
 
     def one(self, sql: str, *values: Any) -> dict[str, Any]:
-        """The single row that a question gives."""
         (row,) = self.rows(sql, *values)
         return row
 

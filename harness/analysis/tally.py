@@ -1,7 +1,4 @@
-"""The tally: the summary that a report shows, computed from a run's tables.
-
-Only to spell a token the vocabulary is looked at, where it is at hand.
-"""
+"""The tally: the summary that a report shows, computed from a run's tables."""
 
 from __future__ import annotations
 
@@ -116,7 +113,6 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
 
 
 def _engines(stored: StoredRun, rates: Rates) -> dict[str, Any]:
-    """The part of a summary that is about single engines."""
     counted = _by_kind(stored)
     reasons = _open_reasons(stored)
     texts = _text_counts(stored, counted)
@@ -197,9 +193,8 @@ def _text_counts(
 ) -> dict[str, list[dict[str, Any]]]:
     """What texts prove about each engine, as JSON, by the kind of text.
 
-    By kind ``instances`` or ``samples``, ``cases`` and the texts by class; ``by_format``, the false
-    acceptances that rest on ``format`` alone; and how many texts there were for the engine; of
-    samples also ``written``, those that it wrote itself.
+    By kind ``instances`` or ``samples``, ``cases`` and the texts by class; ``by_format`` (on
+    ``format`` alone); how many texts there were; of samples ``written`` by the engine itself.
     """
     tested = {
         (row["evidence"], row["engine"], row["verdict"]): row["n"]
@@ -235,3 +230,29 @@ def _text_counts(
 def is_tested(counts: Mapping[str, Any]) -> bool:
     """Whether an engine was tested with any text of `_text_counts`."""
     return bool(counts["tested_valid"] + counts["tested_invalid"])
+
+
+def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:
+    """Errors by one column, ``engine``, ``kind`` and ``class``, all kinds of evidence together.
+
+    Each row also has ``tokens`` (of walks), ``instances`` and ``samples`` (verdicts about them)
+    and ``cases``: those with any.
+    """
+    units = {WALK: "tokens", **TEXT_TABLES}
+    counts = ", ".join(f"count_if(evidence = '{one}') AS {unit}" for one, unit in units.items())
+    return stored.rows(
+        f"""SELECT {by}::VARCHAR AS {by}, e.name AS engine, kind, class, {counts},
+            count(DISTINCT case_row) AS cases
+        FROM verdicts JOIN raw_engines e USING (engine) WHERE kind IN $1
+        GROUP BY ALL ORDER BY cases DESC, 1, e.name, kind, class""",
+        list(ERRORS),
+    )
+
+
+def case_statuses(stored: StoredRun) -> list[dict[str, Any]]:
+    """What became of the cases: ``family``, ``status``, ``reason``, ``cases``, what was walked."""
+    return stored.rows(
+        """SELECT family, status, reason, count(*) AS cases, sum(positions)::BIGINT AS positions,
+            sum(disputed_tokens)::BIGINT AS disputed_tokens
+        FROM cases GROUP BY ALL ORDER BY family, status, reason"""
+    )

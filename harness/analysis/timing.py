@@ -13,11 +13,10 @@ time to first mask
 time between masks
     to consume one token of a walk and to write the mask after it, per position but the first.
 
-All are taken inside the engine's host, around the call of the adapter and nothing else: alike for
-every engine, without the exchange with the coordinator, the comparison of masks and the proofs.
-Compilation and first mask are processor time of the host (all threads, so that a busy machine
-blames nobody); the time between masks is wall time, since the clock of processor time costs ten
-times as much: a busy machine lengthens its tail. What stays in: reading the clock, the
+All are taken inside the engine's host, around the call of the adapter and nothing else, alike for
+every engine. Compilation and first mask are processor time of the host (all threads, so that a busy
+machine blames nobody); the time between masks is wall time, since the clock of processor time costs
+ten times as much: a busy machine lengthens its tail. What stays in: reading the clock, the
 adapter's Python, and that engines which share caches between copies of a matcher may find them
 filled by proofs made at earlier positions.
 """
@@ -58,7 +57,6 @@ class Distribution:
 
     @property
     def n(self) -> int:
-        """How many times there are."""
         return int(self.counts.sum())
 
     def percentile(self, percent: float) -> float:

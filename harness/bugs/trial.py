@@ -222,8 +222,7 @@ class Trial:
             asserted = self._judge.formats == ASSERTION
             without = self._judge.valid_without_formats if asserted else None
             facts = TextFacts(case.schema, schema, without)
-            alone = facts.may_be_format(case.kind, symptom.keyword)
-            alone = alone and facts.format_alone([case.text])[0]
+            (alone,) = facts.format_alone_of([case.kind], [symptom.keyword], lambda _: case.text)
             reason = "not_json" if symptom.keyword == "json" else ""
             return effect_of_acceptance(case.kind, reason, format_alone=alone).name
         effects, columns = CaseEffects(schema, self._judge, list, self.vocabulary), EffectColumns(1)

@@ -2,13 +2,13 @@
 
 The catalogue is ``datasets/departures.toml``. An entry names the engine, its versions, the
 behaviour (an entry of ``datasets/behaviours.toml``, looked for in every engine), what it departs
-from, the source that declares it and of which kind that is, and rules over a verdict's stored
-evidence. A verdict that an entry's rule fits has the entry's class, ``departure`` or ``warned``
-(the engine itself warned, in what it printed when it compiled the schema, that it ignores the
-keyword); every other proven verdict is a ``bug``. Where several entries fit, the first one counts.
-A class is never stored: it is computed whenever a run is read, with whatever catalogue is given.
-Entries on a behaviour that is about spellings are for the spelling profile, and their rules about
-traps: a verdict whose effect is a spelling has no departure.
+from, the source that declares it, and rules over a verdict's stored evidence. A verdict that an
+entry's rule fits has the entry's class, ``departure`` or ``warned`` (the engine itself warned, in
+what it printed when it compiled the schema, that it ignores the keyword); every other proven
+verdict is a ``bug``. Where several entries fit, the first one counts. A class is never stored: it
+is computed whenever a run is read, with whatever catalogue is given. Entries on a behaviour that is
+about spellings are for the spelling profile, and their rules about traps: a verdict whose effect is
+a spelling has no departure.
 `docs/departures.md` explains the rules and their conditions.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from packaging.specifiers import SpecifierSet
 
-from harness.classification.verdict_rows import VerdictRows
+from harness.classification.verdict_rows import NAMED, VerdictRows
 from harness.directories import read_toml
 from harness.engines.specs import engine_tables
 from harness.inputs.vocabulary import Vocabulary
@@ -33,10 +33,6 @@ from harness.verdict_kinds import CLASSES, OPEN, SPELLING, WALK
 
 ANY: Final = "*"
 """Stands for every engine: of what the specification itself leaves to them."""
-
-_PLACEHOLDER = re.compile(r"\{(?:keyword|format|pattern)\}")
-
-OptionValue = str | bool | int
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class Departure:
     class_: str
     engine: str
     versions: SpecifierSet
-    options: tuple[Mapping[str, OptionValue], ...]
+    options: tuple[Mapping[str, str | bool | int], ...]
     from_: str
     source_kind: str
     source: str
@@ -107,7 +103,6 @@ def load_catalogue() -> Catalogue:
 
 @cache
 def load_behaviours() -> Mapping[str, Behaviour]:
-    """The behaviours that come with maskcourt, by id."""
     return {table["id"]: Behaviour(**table) for table in read_toml("behaviours.toml")["behaviour"]}
 
 
@@ -124,7 +119,7 @@ def load_warnings() -> Mapping[str, str]:
 
 def is_printed(warning: str, line: str) -> bool:
     """Whether a printed line is the warning of this text, whichever schema it is about."""
-    return re.search(_PLACEHOLDER.sub(".*", warning), line) is not None
+    return re.search(NAMED.sub(".*", warning), line) is not None
 
 
 def classify(
@@ -181,9 +176,8 @@ def _fits(
 
 
 def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(
-        pa.array(codes.astype(np.int32)), pa.array(values, pa.string())
-    )
+    words = pa.array(values, pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), words)
 
 
 _CONDITIONS: Final = (
@@ -207,7 +201,6 @@ def _departure(table: dict[str, Any], warnings: Mapping[str, str]) -> Departure:
 
 
 def _rule(rule: Mapping[str, Any], warnings: Mapping[str, str]) -> Mapping[str, Any]:
-    """A rule as it is tried."""
     out = {name: rule[name] for name in sorted(rule, key=_CONDITIONS.index)}
     for name in out.keys() & {"token", "before", "schema_pattern"}:
         out[name] = tuple(re.compile(one, re.DOTALL) for one in out[name])

@@ -45,7 +45,8 @@ _PLACED = {
     WALK: ("walk", "position", "refused_at"),
     **{one: (one, "consumed", "offset") for one in TEXT_TABLES},
 }
-_NAMED = re.compile(r"\{(keyword|format|pattern)\}")
+NAMED = re.compile(r"\{(keyword|format|pattern)\}")
+"""What stands for something of a verdict in the text of a warning."""
 
 
 class VerdictRows:
@@ -67,7 +68,6 @@ class VerdictRows:
 
     @cache  # noqa: B019 - as long as the run is read
     def words(self, name: str) -> Words:
-        """A column of words."""
         return _words(self._columns[name])
 
     def holds(self, condition: str, wanted: Any, rows: RowNumbers, engine: str) -> RowMask:
@@ -91,11 +91,7 @@ class VerdictRows:
     def by_backend(
         self, rows: RowNumbers, engine: str, described: Mapping[str, Any]
     ) -> Iterator[tuple[Mapping[str, Any], RowNumbers]]:
-        """Some verdicts on an engine, and which engine they are about in truth.
-
-        `described` is the engine in the run's manifest; where it is a server, they are about the
-        backend that took the schema.
-        """
+        """Some verdicts on an engine, as the manifest describes it; on a server, by backend."""
         backends = backends_of(described)
         if not backends:
             yield described, rows
@@ -108,7 +104,6 @@ class VerdictRows:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The run's vocabulary."""
         if self._given is None:
             return vocabulary_of(self.run)
         if self._given.sha256 != self.run.manifest["identity"]["vocabulary"]["sha256"]:
@@ -155,10 +150,7 @@ class VerdictRows:
         return dict(zip(zip(*keys, strict=True), zip(*texts, strict=True), strict=True))
 
     def _written(self, row: int) -> tuple[bytes | None, bytes | None]:
-        """What is written before the byte at fault, and from there on; None where it is not known.
-
-        Of a walk the latter is of the token alone.
-        """
+        """What is written before the byte at fault, and from there on, of a walk's token alone."""
         case, (first, second, at, token) = int(self._case[row]), self._place(row)
         spelled = self.vocabulary.tokens[token] if token >= 0 else None
         if self.evidence != WALK:
@@ -340,8 +332,8 @@ def _multiples(here: Mapping[str, Any]) -> set[str]:
 
 def _printed(wanted: str, names: Mapping[str, Any], output: str) -> bool:
     """Whether `output` holds the warning, the names in braces filled in."""
-    named = [names[name] for name in _NAMED.findall(wanted)]
+    named = [names[name] for name in NAMED.findall(wanted)]
     if not all(isinstance(name, str) and name for name in named):
         return False
-    expression = _NAMED.sub(lambda found: re.escape(names[found[1]]), wanted)
+    expression = NAMED.sub(lambda found: re.escape(names[found[1]]), wanted)
     return re.search(expression, output) is not None

@@ -1,9 +1,8 @@
 """The budget of one case: processor time after which everything about the case ends.
 
-Limits of single answers say nothing about how many answers a case needs, nor about what the
-coordinator does between them: a pattern such as ``^(a|a)*$`` or an ``anyOf`` in every member can
-keep each part busy within its limit for minutes. So a case has a budget for all of it. It is looked
-at between steps; within a step a timer interrupts what the coordinator itself computes.
+A pattern such as ``^(a|a)*$`` or an ``anyOf`` in every member can keep each part of a case busy
+within a limit of its own for minutes. The budget is looked at between steps; within a step a timer
+interrupts what the coordinator itself computes.
 """
 
 from __future__ import annotations

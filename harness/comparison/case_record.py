@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,7 @@ from harness.workers.outcomes import Compiled, Crashed, Outcome
 
 
 class CaseNotes:
-    """The rows of one case, as its run goes along.
-
-    `output` gives what an engine printed since it was last asked.
-    """
+    """The rows of one case; `output` gives what an engine printed since it was last asked."""
 
     def __init__(self, case: Case, names: Sequence[str], output: Callable[[int], str]) -> None:
         self.rows = Rows()
@@ -32,20 +30,16 @@ class CaseNotes:
 
     @property
     def walked(self) -> bool:
-        """Whether any position was come to."""
         return bool(self.rows.count("positions"))
 
     def mark(self) -> tuple[Mapping[str, int], int]:
-        """What is noted now, for `back_to`."""
         return self.rows.mark(), self._disputed
 
     def back_to(self, mark: tuple[Mapping[str, int], int]) -> None:
-        """Take back what was noted after a mark."""
         rows, self._disputed = mark
         self.rows.back_to(rows)
 
     def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
-        """How compilation went in every engine."""
         for engine, outcome in outcomes.items():
             self.outcome(engine, outcome, "compile", -1, -1)
             if isinstance(outcome, Compiled):
@@ -86,14 +80,12 @@ class CaseNotes:
         canonical: int,
         place: str,
     ) -> None:
-        """One position, and the disputes at it."""
         total = sum(len(dispute.tokens) for dispute in disputes)
         self._disputed += total
+        of: dict[str, Any] = {"case": self._case.id, "walk": walk, "position": position.number}
         self.rows.add(
             "positions",
-            case=self._case.id,
-            walk=walk,
-            position=position.number,
+            **of,
             offset=position.offset,
             token=-1 if token is None else token,
             canonical=canonical,
@@ -104,9 +96,7 @@ class CaseNotes:
         for number, dispute in enumerate(disputes):
             self.rows.add(
                 "disputes",
-                case=self._case.id,
-                walk=walk,
-                position=position.number,
+                **of,
                 dispute=number,
                 accepters=_as_set(dispute.accepters),
                 rejecters=_as_set(dispute.rejecters),

@@ -30,7 +30,7 @@ from harness.options import CHOICE, LIMITS, option
 from harness.runs.tables import GENERATED, Rows
 from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
-from harness.workers.outcomes import AdapterFault, Compiled, Failure
+from harness.workers.outcomes import EXCLUDING, AdapterFault, Compiled, Failure
 
 EFFECTS_STAGE = "effects"
 """The stage of an engine that fails while it is asked for other spellings."""
@@ -120,20 +120,17 @@ class CaseRun:
         the case is run again from the start with every mask of that engine looked at; without the
         engine where its masks are not to be relied on.
         """
-        run = RunningCase(self, case, ())
-        run.budget = CaseBudget(self.rules.budget, self._hosts_seconds)
         distrusted: list[Distrusted] = []
+        budget: CaseBudget | None = None
         while True:
+            run = RunningCase(self, case, tuple(distrusted))
+            budget = run.budget = budget or CaseBudget(self.rules.budget, self._hosts_seconds)
             try:
                 return run.rows()
             except Distrusted as found:
                 distrusted.append(found)
-                budget = run.budget
-                run = RunningCase(self, case, distrusted)
-                run.budget = budget
 
     def _hosts_seconds(self) -> float:
-        """Processor seconds of the hosts, those that are gone included."""
         gone = resource.getrusage(resource.RUSAGE_CHILDREN)
         running = self.panel.processor_seconds() + self.judge.processor_seconds()
         return gone.ru_utime + gone.ru_stime + running
@@ -156,7 +153,7 @@ class RunningCase:
         self.made = Made()
         self.fed: CaseTexts | None = None
         self.effects: CaseEffects | None = None
-        self.budget = CaseBudget(tools.rules.budget, lambda: 0.0)
+        self.budget: CaseBudget
         self.references: list[bytes] = []
         self.judged: list[int] = []
         self.are_made = False
@@ -196,11 +193,7 @@ class RunningCase:
         return self.notes.rows
 
     def step(self) -> None:
-        """Between two steps, where all rows belong together: may the case go on?
-
-        Raises:
-            BudgetSpentError: It has used up its budget.
-        """
+        """Between two steps, where all rows belong together; may raise `BudgetSpentError`."""
         self.whole = self.notes.mark()
         left = max(self.budget.check(), 1.0)
         self.tools.judge.seconds = min(self.tools.validator_seconds, left)
@@ -211,7 +204,7 @@ class RunningCase:
         self.notes.outcomes(outcomes)
         for one in self.distrusted:
             self.notes.outcome(one.engine, one.failure, one.stage, one.walk, one.position)
-        excluded = {one.engine for one in self.distrusted if one.excludes}
+        excluded = {one.engine for one in self.distrusted if one.failure.status in EXCLUDING}
         self.step()
         with self.notes.cost("references"):
             references, problem = self._references()
@@ -242,7 +235,6 @@ class RunningCase:
         return status, reason, message
 
     def _decide_effects(self, texts: CaseTexts) -> None:
-        """Ask the engines what the errors that are proven of them cost."""
         assert self.effects is not None, "what is judged has effects"
         self.step()
 
@@ -263,7 +255,6 @@ class RunningCase:
         return found
 
     def _texts(self, compiled: Sequence[int], proofs: VerdictNotes) -> CaseTexts:
-        """Feed instances and samples, once."""
         if self.fed is None:
             tools, rules = self.tools, self.tools.rules
             self.step()
@@ -286,7 +277,6 @@ class RunningCase:
         return self.fed
 
     def _able(self, engines: Sequence[int]) -> list[int]:
-        """Those of some engines that did not fail too often."""
         return [one for one in engines if self.failures.get(one, 0) < MAX_FAILURES]
 
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
@@ -342,11 +332,7 @@ class RunningCase:
     def failed(
         self, engine: int, failure: Failure, stage: str, walk: int = -1, number: int = -1
     ) -> None:
-        """Note a failure of an engine; some of them end its part in the case.
-
-        Raises:
-            Distrusted: It is the adapter's.
-        """
+        """Note a failure of an engine; `Distrusted` where it is its adapter's."""
         self.failures[engine] = self.failures.get(engine, 0) + 1
         if isinstance(failure, AdapterFault):
             raise Distrusted(engine, failure, stage, walk, number)

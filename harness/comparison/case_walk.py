@@ -23,7 +23,7 @@ from harness.engines.panel import Panel
 from harness.engines.requests import AskAgain
 from harness.jsontext.lexer import START, State, advance, place_of
 from harness.protocol import allows
-from harness.workers.outcomes import EXCLUDING, AdapterFault, Failure, MaskViolation
+from harness.workers.outcomes import AdapterFault, Failure, MaskViolation
 
 if TYPE_CHECKING:
     from harness.comparison.case_run import RunningCase
@@ -47,11 +47,6 @@ class Distrusted(Exception):
     walk: int
     position: int
     violation: ViolationWitness | None = None
-
-    @property
-    def excludes(self) -> bool:
-        """Whether nothing that the engine says of the case proves anything."""
-        return self.failure.status in EXCLUDING
 
 
 def _failures(panel: Panel, asks: Mapping[int, AskAgain]) -> dict[int, Failure]:
@@ -86,7 +81,6 @@ class CaseWalk:
 
     @cached_property
     def continuations(self) -> Continuations:
-        """The known continuations along the reference."""
         return Continuations(self.run.schema, self.reference)
 
     def go(self) -> None:
@@ -132,7 +126,6 @@ class CaseWalk:
             state = advance(state, tools.vocabulary.tokens[token])
 
     def _brought_to_start(self, engines: tuple[int, ...]) -> tuple[int, ...]:
-        """The engines that stand at the start of the text."""
         if not self.number and self.run.fed is None:
             return engines
         for index in engines:
@@ -142,7 +135,6 @@ class CaseWalk:
         return tuple(index for index in engines if index not in self.run.lost)
 
     def _enough(self, engines: Sequence[int]) -> bool:
-        """Whether the walk may go on with these engines."""
         if self.run.tools.rules.on_dropout == "stop":
             return len(engines) == len(self.judged) and len(engines) >= FEWEST
         return len(engines) >= FEWEST
@@ -251,13 +243,13 @@ class CaseWalk:
         }
         # after the whole reference an empty mask is an end that is forbidden
         whole = position.offset + len(self.run.tools.vocabulary.tokens[token])
-        empty: list[int] = []
-        if whole < len(position.reference) and here.empty:
-            empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
+        rows = np.flatnonzero(here.allowed == 0) if whole < len(position.reference) else ()
+        empty = [here.engines[row] for row in rows]
         kinds |= dict.fromkeys(empty, "dead_end")
         if kinds:
             none = np.zeros((len(position.engines), 0), dtype=np.bool_)
-            findings = Findings.empty(position.engines, _NO_TOKENS, none)
+            can_end = np.zeros(len(position.engines), dtype=np.bool_)
+            findings = Findings(position.engines, _NO_TOKENS, none, none[0], can_end)
             findings.flaws += [
                 Flaw(row, token, kinds[engine])
                 for row, engine in enumerate(position.engines)
@@ -272,11 +264,7 @@ class CaseWalk:
                 self.run.failed(engine, failure, "walk", self.number, position.number)
 
     def _resolve(self, resolution: PositionResolution, resolver: Resolver) -> None:
-        """Fill the findings.
-
-        Raises:
-            Distrusted: An engine's faster way allowed what its masks do not.
-        """
+        """Fill the findings; `Distrusted` where a faster way allowed what the masks do not."""
         position = resolution.position
         resolver.resolve(resolution, self.continuations.at(position.offset))
         number = position.number

@@ -46,11 +46,10 @@ _AT_PLACE: Final = 128
 class Quota:
     """How many tokens are still resolved in a case that are like others.
 
-    To refuse one that only spells a value otherwise costs a spelling and no value, so a few are
-    enough for each engine and place. Where engines split at many positions of one place of a value,
-    such as a long string, a few are enough at the later ones. `respelling` are the tokens that only
-    spell, outside of strings and inside, and `shapes` numbers that tokens which look alike share
-    (`Vocabulary.shapes`), ``(size,)`` each.
+    Of those that only spell a value otherwise a few are enough for each engine and place; where
+    engines split at many positions of one place, such as a long string, a few at the later ones.
+    `respelling` are the tokens that only spell, outside of strings and inside, and `shapes` numbers
+    that tokens which look alike share (`Vocabulary.shapes`), ``(size,)`` each.
     """
 
     respelling: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
@@ -127,7 +126,6 @@ def find_disputes(
 def _split(
     disputed: Mask, masks: npt.NDArray[np.uint32], engines: Sequence[int]
 ) -> list[tuple[tuple[int, ...], Mask]]:
-    """The disputed tokens by who accepts them, as masks."""
     parts: list[tuple[tuple[int, ...], Mask]] = [((), disputed)]
     for engine, mask in zip(engines, masks, strict=True):
         sides = [
@@ -146,11 +144,10 @@ def draw(
     key: str,
     shapes: npt.NDArray[np.int32] | None = None,
 ) -> Tokens:
-    """A sample of at most `cap` of `tokens`, ascending.
+    """A sample of at most `cap` of `tokens`, ascending, that depends on nothing but the key.
 
-    Tokens among `always` are in by right; the others are the first by a keyed hash, which is a
-    uniform sample without replacement that depends on nothing but the key. With `shapes`, where
-    there are more than a few tokens, not more than `_ALIKE` of each shape are in.
+    Tokens among `always` are in by right, others uniformly, without replacement. With `shapes`,
+    where there are more than a few tokens, not more than `_ALIKE` of each shape are in.
     """
     if cap is None or len(tokens) <= (cap if shapes is None else min(cap, _FEW)):
         return tokens

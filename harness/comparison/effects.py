@@ -7,8 +7,7 @@ then from the start. If it takes one of the first, a spelling is lost; if it tak
 others, it has led the way into a trap; if none, the value is lost, provided that it is the place
 charged with the error where they are refused. Where another place is, it is mended first.
 
-A spelling that is taken is a proof, and stored. That none is taken is no proof for every spelling
-there is, so it is stored how many were tried.
+A spelling that is taken is a proof, and stored; where none is taken, how many were tried.
 """
 
 from __future__ import annotations
@@ -132,10 +131,10 @@ def _open(searches: Iterable[_Search]) -> list[_Search]:
 
 
 class CaseEffects:
-    """The rejections of one case, gathered while it runs and asked about in its end.
+    """The rejections of one case, gathered while it runs and asked about in its end, many at once.
 
     `tokens_of` cuts a text into the tokenizer's own tokens. Engines with `slow` texts are asked
-    less. Many values are asked about at once, the likeliest spelling first.
+    less.
     """
 
     def __init__(
@@ -159,10 +158,7 @@ class CaseEffects:
     def add(
         self, rejected: Rejected, columns: EffectColumns, at: int, *, is_first: bool = False
     ) -> None:
-        """Gather one rejection, the row `at` of its columns; asked about first if it `is_first`.
-
-        Afterwards there may be no more room.
-        """
+        """Gather one rejection, the row `at` of its columns; one that `is_first` before others."""
         columns.note(at, Effect(UNCLEAR))
         self._pending.setdefault(rejected, []).append((columns, at))
         if is_first:
@@ -179,19 +175,19 @@ class CaseEffects:
         effects = self._effects([one for one in asked if one in self._first])
         effects |= self._effects([one for one in asked if one not in effects])
         blind = [one for one in self._pending if one not in effects]
-        from_start = {one.engine: [((), text) for text in valid] for one in blind}
-        taken = {
-            engine: valid[refusals.index(None)]
-            for engine, refusals in self._followed(from_start).items()
-            if None in refusals
-        }
+        engines = dict.fromkeys(one.engine for one in blind)
+        starts = [_Search(Rejected(engine)) for engine in engines]
+        from_start = [(start, text) for start in starts for text in valid]
+        taken: dict[int, bytes] = {}
+        for at, refusal in self._answers(from_start).items():
+            if refusal is None:
+                taken.setdefault(from_start[at][0].rejected.engine, from_start[at][1])
         effects |= {one: Effect(TRAP, taken[one.engine]) for one in blind if one.engine in taken}
         for rejected, effect in effects.items():
             for columns, at in self._pending[rejected]:
                 columns.note(at, effect)
 
     def _effects(self, rejected: Sequence[Rejected]) -> dict[Rejected, Effect]:
-        """The effect of each rejection."""
         searches = [_Search(one) for one in rejected]
         self._after_beginning(searches, 1)
         left = _open(searches)
@@ -235,7 +231,7 @@ class CaseEffects:
                     self._written[engine] += len(spelling)
                     asked.append((one, spelling))
                     spelled.append(way)
-        for at, refusal in self._answers(asked):
+        for at, refusal in self._answers(asked).items():
             one, text = asked[at]
             if refusal is not None:
                 one.refused.append(refusal)
@@ -268,7 +264,7 @@ class CaseEffects:
                     attempts.append((order, attempt))
             if not asked:
                 break
-            for at, refusal in self._answers(asked):
+            for at, refusal in self._answers(asked).items():
                 one, text = asked[at]
                 order, attempt = attempts[at]
                 if refusal is not None:
@@ -303,8 +299,7 @@ class CaseEffects:
     def _trapped(self, taken: Sequence[tuple[_Search, bytes]]) -> None:
         """Tell traps from spellings, given what is taken from the start.
 
-        Where it goes on from the beginning it is tried there, too; where nothing that does was
-        tried for want of room, it is not clear.
+        Where it goes on from the beginning it is tried there, too.
         """
         asked: list[tuple[_Search, bytes]] = []
         for one, text in taken:
@@ -313,7 +308,7 @@ class CaseEffects:
             if text.startswith(begun) and text not in {refusal.text for refusal in one.refused}:
                 one.effect = Effect(UNCLEAR)
                 asked.append((one, text))
-        for at, refusal in self._answers(asked):
+        for at, refusal in self._answers(asked).items():
             one, text = asked[at]
             if refusal is None:
                 one.effect = Effect(SPELLING, text, len(one.refused))
@@ -375,74 +370,59 @@ class CaseEffects:
         region = _region(fit[0], charged) if fit else None
         return None if region is None else replace(rejected, text=fit[0], fault=region[0])
 
-    def _answers(
-        self, asked: Sequence[tuple[_Search, bytes]]
-    ) -> Iterator[tuple[int, _Refusal | None]]:
-        """As `_followed` of texts after what is consumed, with the number of each."""
-        numbers: dict[int, list[int]] = {}
-        for at, (one, _) in enumerate(asked):
-            numbers.setdefault(one.rejected.engine, []).append(at)
-        lists = {
-            engine: [(asked[at][0].rejected.tokens, asked[at][1]) for at in some]
-            for engine, some in numbers.items()
-        }
-        for engine, refusals in self._followed(lists).items():
-            yield from zip(numbers[engine], refusals, strict=True)
+    def _answers(self, asked: Sequence[tuple[_Search, bytes]]) -> dict[int, _Refusal | None]:
+        """How each text is refused after what is consumed, by its number; None where it is taken.
 
-    def _followed(
-        self, lists: Mapping[int, Sequence[tuple[tuple[int, ...], bytes]]]
-    ) -> dict[int, list[_Refusal | None]]:
-        """Per engine and text how it is refused; None where it is taken to its end.
-
-        Each text comes with the tokens of its beginning. What is refused at a token of several
-        bytes is tried again byte by byte from there: a model may write it so. An engine that fails
-        is missing.
+        What is refused at a token of several bytes is tried again byte by byte from there: a model
+        may write it so. The texts of an engine that fails are missing.
         """
         tokens = {
-            engine: [
-                (*begun, *self._tokens_of(text[self._size(begun) :]), self._vocabulary.eos)
-                for begun, text in some
-            ]
-            for engine, some in lists.items()
+            at: (
+                *one.rejected.tokens,
+                *self._tokens_of(text[self._size(one.rejected.tokens) :]),
+                self._vocabulary.eos,
+            )
+            for at, (one, text) in enumerate(asked)
         }
-        refusals: dict[int, list[_Refusal | None]] = {
-            engine: [
-                None if count == len(one) else _Refusal(text, one, count)
-                for (_, text), one, count in zip(lists[engine], tokens[engine], counts, strict=True)
-            ]
-            for engine, counts in self._counts(tokens).items()
+        found = self._refusals(asked, tokens)
+        bytewise = {
+            at: apart
+            for at, one in found.items()
+            if one
+            and asked[at][0].rejected.engine not in self._slow
+            and (apart := self._vocabulary.apart(one.tokens, one.allowed))
         }
-        again = {
-            engine: {
-                at: apart
-                for at, one in enumerate(some)
-                if one and (apart := self._vocabulary.apart(one.tokens, one.allowed))
-            }
-            for engine, some in refusals.items()
-            if engine not in self._slow
-        }
-        for engine, counts in self._counts({e: list(a.values()) for e, a in again.items()}).items():
-            for (at, apart), count in zip(again[engine].items(), counts, strict=True):
-                text = lists[engine][at][1]
-                refusals[engine][at] = None if count == len(apart) else _Refusal(text, apart, count)
-        return refusals
+        return found | self._refusals(asked, bytewise)
 
-    def _counts(self, tokens: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[int]]:
-        """How many tokens of each text are allowed, by engine; those that fail are missing."""
-        counts: dict[int, list[int]] = {engine: [] for engine in tokens}
-        for first in range(0, max(map(len, tokens.values()), default=0), _BATCH):
-            asks = {
-                engine: Follow(wire.Ragged.of_ints(some[first : first + _BATCH]), at=0)
-                for engine, some in tokens.items()
-                if engine in counts and len(some) > first
+    def _refusals(
+        self, asked: Sequence[tuple[_Search, bytes]], tokens: Mapping[int, tuple[int, ...]]
+    ) -> dict[int, _Refusal | None]:
+        """As `_answers`, of the texts that are given in tokens."""
+        numbers: dict[int, list[int]] = {one.rejected.engine: [] for one, _ in asked}
+        for at in tokens:
+            numbers[asked[at][0].rejected.engine].append(at)
+        found: dict[int, _Refusal | None] = {}
+        for first in range(0, max(map(len, numbers.values()), default=0), _BATCH):
+            parts = {
+                engine: some[first : first + _BATCH]
+                for engine, some in numbers.items()
+                if len(some) > first
             }
-            answers = self._ask(asks)
-            for engine in asks:
-                if engine in answers:
-                    counts[engine] += answers[engine].values.tolist()
-                else:
-                    del counts[engine]
-        return counts
+            answers = self._ask(
+                {
+                    engine: Follow(wire.Ragged.of_ints([tokens[at] for at in some]), at=0)
+                    for engine, some in parts.items()
+                }
+            )
+            for engine, some in parts.items():
+                if engine not in answers:
+                    for at in numbers.pop(engine):
+                        found.pop(at, None)
+                    continue
+                for at, count in zip(some, answers[engine].values.tolist(), strict=True):
+                    whole = count == len(tokens[at])
+                    found[at] = None if whole else _Refusal(asked[at][1], tokens[at], count)
+        return found
 
 
 _Path = tuple[str | int, ...]

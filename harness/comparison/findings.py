@@ -1,7 +1,7 @@
 """Findings of a resolver at one position, and the verdicts that follow from them.
 
-What a resolver finds out is, per engine and disputed token, whether a completion that the
-engine allows is valid. Which engine that proves wrong is decided here and nowhere else.
+A resolver finds out, per engine and disputed token, whether a completion that the engine allows is
+valid. Which engine that proves wrong is decided here and nowhere else.
 """
 
 from __future__ import annotations
@@ -50,11 +50,6 @@ FAILED = {
     "refused": Status.CRASHED,
     **dict.fromkeys(ADAPTER_FAULTS, Status.MASK_CONSUME_MISMATCH),
 }
-ENDED = {
-    "too_long": Status.TOO_LONG,
-    "dead_end": Status.DEAD_END,
-    "mask_consume_mismatch": Status.MASK_CONSUME_MISMATCH,
-}
 
 
 @dataclass(frozen=True)
@@ -68,10 +63,6 @@ class Completion:
     text: bytes
     tokens: tuple[int, ...]
     origin: str
-
-
-NO_RULING: Final = Ruling(UNDECIDED, "")
-"""Of a completion that nobody was asked about."""
 
 
 @dataclass(frozen=True)
@@ -110,52 +101,34 @@ class Findings:
 
     engines: tuple[int, ...]
     tokens: npt.NDArray[np.int32]
+    accepts: npt.NDArray[np.bool_]
     ends: npt.NDArray[np.bool_]
     can_end: npt.NDArray[np.bool_]
-    accepts: npt.NDArray[np.bool_]
-    status: npt.NDArray[np.int8]
-    completion: npt.NDArray[np.int32]
-    elsewhere: npt.NDArray[np.bool_]
-    evidence_number: npt.NDArray[np.int32]
-    refused_at: npt.NDArray[np.int32]
+    status: npt.NDArray[np.int8] = field(init=False)
+    completion: npt.NDArray[np.int32] = field(init=False)
+    elsewhere: npt.NDArray[np.bool_] = field(init=False)
+    evidence_number: npt.NDArray[np.int32] = field(init=False)
+    refused_at: npt.NDArray[np.int32] = field(init=False)
     completions: list[Completion] = field(default_factory=list)
-    evidence: list[Ruling] = field(default_factory=lambda: [NO_RULING])
+    evidence: list[Ruling] = field(default_factory=lambda: [Ruling(UNDECIDED, "")])
     flaws: list[Flaw] = field(default_factory=list)
     valid_completion_exonerates: bool = True
     """See `judge`; the rule of the resolver."""
 
-    @classmethod
-    def empty(
-        cls,
-        engines: Sequence[int],
-        tokens: npt.NDArray[np.int32],
-        accepts: npt.NDArray[np.bool_],
-        eos_ids: Sequence[int] = (),
-        can_end: npt.NDArray[np.bool_] | None = None,
-    ) -> Findings:
-        shape = accepts.shape
-        ends = np.isin(tokens, np.asarray(eos_ids, dtype=np.int32))
-        return cls(
-            tuple(engines),
-            tokens,
-            ends,
-            np.any(accepts & ends, axis=1, keepdims=True)[:, 0] if can_end is None else can_end,
-            accepts,
-            np.zeros(shape, dtype=np.int8),
-            np.full(shape, -1, dtype=np.int32),
-            np.zeros(shape, dtype=np.bool_),
-            np.zeros(shape, dtype=np.int32),
-            np.full(shape, -1, dtype=np.int32),
-        )
+    def __post_init__(self) -> None:
+        shape = self.accepts.shape
+        self.status = np.zeros(shape, dtype=np.int8)
+        self.completion = np.full(shape, -1, dtype=np.int32)
+        self.elsewhere = np.zeros(shape, dtype=np.bool_)
+        self.evidence_number = np.zeros(shape, dtype=np.int32)
+        self.refused_at = np.full(shape, -1, dtype=np.int32)
 
     def explain(self, row: int, columns: npt.NDArray[Any], evidence: Ruling) -> None:
-        """Note what the validators said of entries."""
         if evidence not in self.evidence:
             self.evidence.append(evidence)
         self.evidence_number[row, columns] = self.evidence.index(evidence)
 
     def evidence_of(self, row: int, column: int) -> Ruling:
-        """What the validators said of one entry."""
         return self.evidence[int(self.evidence_number[row, column])]
 
 
@@ -223,9 +196,8 @@ def judge(findings: Findings) -> Verdicts:
 
     A valid completion through a token proves every engine wrong that rejects the token. With
     `Findings.valid_completion_exonerates` it also clears the token for every other engine that
-    accepts it: an invalid completion of theirs then proves an error after the token, which is not
-    charged to it. Without (the original procedure), each accepting engine answers for its own
-    completion.
+    accepts it, whose invalid completion then proves an error after the token. Without (the original
+    procedure), each accepting engine answers for its own completion.
 
     Tokens about which an engine has an error of another kind are not unresolved for it. At a
     token that ends generation a rejection is called ``never_stops``, and an acceptance
@@ -281,10 +253,7 @@ def _distinct(flaws: Sequence[Flaw]) -> list[Flaw]:
 
 
 def witnessed(found: Verdicts) -> list[tuple[int, int]]:
-    """The entries (row and column) whose completions the verdicts rest on.
-
-    Of each engine and completion only the first.
-    """
+    """The entries (row, column) whose completions the verdicts rest on, of each only the first."""
     proven = np.flatnonzero((found.completion >= 0) & (found.column >= 0))
     keys = found.accepter[proven] << 32 | found.completion[proven]
     first = proven[np.sort(np.unique(keys, return_index=True)[1])]

@@ -8,8 +8,8 @@
 - ``unbounded_repetition``: the same white space or digit may follow itself up to the limit.
   RFC 8259 lets both be as long as one likes, but a model that falls into it never ends.
 
-Roll-outs find dead ends and broken masks on their way. The searches here are bounded: a few probes
-per case and engine, all chosen by the walk alone.
+Roll-outs find dead ends and broken masks on their way. The searches here are a few probes per case
+and engine.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from harness.comparison.walk import Position
 from harness.completion.rollout import LIMIT
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
+from harness.jsontext.partial import BETWEEN
 from harness.protocol import allows
 
 
 def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list[Flaw]:
-    """What all engines get wrong together about the end of generation; `state` is the text's.
-
-    Where they differ about it the end is a disputed token like any other.
-    """
+    """What all engines get wrong together about the end of generation; `state` is the text's."""
     rows = range(len(position.masks))
     if position.at_end:
         if any(allows(mask, eos) for mask in position.masks for eos in eos_ids):
@@ -40,9 +38,6 @@ def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list
     return []
 
 
-_BETWEEN = frozenset(
-    {Mode.VALUE, Mode.ITEM_OR_CLOSE, Mode.KEY_OR_CLOSE, Mode.KEY, Mode.COLON, Mode.AFTER}
-)
 _DIGITS = frozenset({Mode.INT, Mode.FRAC})
 
 
@@ -58,7 +53,6 @@ class Probes:
         self._found: set[tuple[int, str]] = set()
 
     def due(self, state: State, engines: Sequence[int]) -> list[int]:
-        """The engines to probe after a text in `state`."""
         sort = _sort_of(state)
         if not sort:
             return []
@@ -71,10 +65,7 @@ class Probes:
     def unbounded_repetition(
         self, resolution: PositionResolution, state: State, engines: Collection[int]
     ) -> None:
-        """Look for engines that let one token follow itself for ever.
-
-        Once per case, engine and kind of place, until one of the sort is found.
-        """
+        """Look for engines that let one token follow itself for ever, once per kind of place."""
         sort = _sort_of(state)
         rows = [row for row, engine in enumerate(resolution.findings.engines) if engine in engines]
         self._asked |= {(engine, state.mode) for engine in engines}
@@ -93,7 +84,7 @@ class Probes:
 
 def _sort_of(state: State) -> str:
     """What could go on for ever after a text in `state`; empty where nothing is looked for."""
-    if state.mode in _BETWEEN and state.stack:
+    if state.mode in BETWEEN and state.stack:
         return "whitespace"
     return "digits" if state.mode in _DIGITS else ""
 

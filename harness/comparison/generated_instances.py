@@ -70,8 +70,7 @@ class Made:
 def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]) -> Made:
     """Make instances of a schema, parsed, for which `judge` is open; nothing is drawn.
 
-    That validators die over what is made takes nothing from the case. `given` are valid texts, if
-    any are known; `style` holds the arguments of `json.dumps`.
+    `given` are valid texts, if any are known; `style` holds the arguments of `json.dumps`.
     """
     maker = Values(schema)
     declared = {name for _, part in parts_of(schema) for name in declared_names(part)}
@@ -101,10 +100,9 @@ def _with_alone(names: AbstractSet[str], value: Any) -> Any:
 
 
 def make_as_original(judge: Judge, case: Case, schema: Any, given: Sequence[bytes]) -> Made:
-    """`make` for the case's schema; for a rewriting, the instances of the original.
+    """`make` for the case's schema; for a rewriting, the instances of the original, in their order.
 
-    They come in the order and number in which the original has them; none where the validators do
-    not say the same of all.
+    There are none where the validators do not say the same of all.
     """
     if case.original is None:
         return make(judge, schema, given, {})
@@ -175,8 +173,7 @@ def _covering(
     """Texts in the order of what each adds to those before it; short ones first where that ties.
 
     Parts of the schema come before traits of the values. Of four the last is no everyday value, and
-    what those have counts as new in everyday ones: what is wrong with it is to be told of these.
-    The first is short enough to be walked, if there is any.
+    what those have counts as new in everyday ones. The first is short enough to be walked, if any.
     """
     reached = judge.reached([one.text for one in ruled])
     left = {

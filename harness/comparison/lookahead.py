@@ -1,12 +1,9 @@
 """The look-ahead walk: masks of the positions ahead, asked for in batches along the likely tokens.
 
-Which token is taken depends on all masks of a position, but where every engine allows all tokens on
-the reference's path it depends on nothing but the position's key. So the tokens are predicted as if
-that were so, and the engines asked for many positions at once; where a prediction fails, what was
-asked beyond it is thrown away. What a caller learns of a position is what it would have learned by
-asking for that position alone.
-
-While a batch is gone through, the engines are already at the next one.
+Where every engine allows all tokens on the reference's path, which is taken depends on nothing but
+the position's key. So the tokens are predicted as if that were so, and the engines asked for many
+positions at once, while the batch before is gone through; where a prediction fails, what was asked
+beyond it is thrown away. A caller learns what it would by asking for each position alone.
 """
 
 from __future__ import annotations
@@ -57,10 +54,7 @@ class Arrived:
 
 @dataclass(frozen=True)
 class _Batch:
-    """The positions that were asked for together, the first of which is number `first`.
-
-    `lost` are the engines that could not be asked.
-    """
+    """The positions that were asked for together, from `first` on; `lost` could not be asked."""
 
     first: int
     tokens: Sequence[int]
@@ -73,7 +67,6 @@ class _Batch:
         return bool(self.lost) or any(one.failure is not None for one in self.walked.values())
 
     def reached(self, engine: int) -> int:
-        """How many of the positions an engine reached."""
         return len(self.walked[engine]) if engine in self.walked else 0
 
     def holds(self, number: int, token: int, engines: Sequence[int]) -> bool:
@@ -85,11 +78,9 @@ class _Batch:
         return all(one in known and slot <= self.reached(one) for one in engines)
 
     def consumed(self, engine: int) -> list[int]:
-        """The tokens of the positions that an engine reached."""
         return [token for token in self.tokens[: self.reached(engine)] if token != NOTHING]
 
     def at(self, number: int, engines: Sequence[int]) -> Arrived:
-        """What it tells of a position."""
         slot = number - self.first
         came = [self.walked[one] for one in engines if slot < self.reached(one)]
         failures = {
@@ -126,10 +117,7 @@ class LookaheadWalk:
     def arrive(
         self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
     ) -> Arrived:
-        """Have the engines go on by one token, `NOTHING` for the first position.
-
-        `offset` counts the bytes of the reference that are consumed with it.
-        """
+        """Have the engines go on by one token, which ends at `offset` bytes of the reference."""
         number = len(consumed) + (token != NOTHING)
         batch = self._batch
         if batch is None or not batch.holds(number, token, engines):

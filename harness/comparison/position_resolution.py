@@ -1,11 +1,10 @@
 """What is found out about the disputed tokens of one position, by asking engines and validators.
 
 It can *prove* (does this engine allow this continuation to the end?), *roll out* and *screen* (is
-the completed text valid?). In which order to do that, and when to stop, is the resolvers' business.
-An entry is an engine (row) at a token (column). A text is the position's text, a disputed token and
-a completion; it is named by the token's column and the completion's number, and rulings by numbers
-as well, so that thousands of tokens that share a completion are handled as arrays. An engine that
-fails is asked no more at this position.
+the completed text valid?); in which order is the resolvers' business. An entry is an engine (row)
+at a token (column). A text is the position's text, a disputed token and a completion; it is named
+by the token's column and the completion's number, and rulings by numbers as well, so that thousands
+of tokens are handled as arrays. An engine that fails is asked no more at this position.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.findings import (
-    ENDED,
     FAILED,
     Completion,
     Findings,
@@ -87,11 +85,10 @@ class ViolationWitness:
 class PositionResolution:
     """One position while it is resolved; `tokens` are those to resolve, ascending, ``(n,)``.
 
-    `failures` has the engines that fail. Which still answer, and whose masks take long, `alive` and
-    `slow` say, ``(e,)``. `token_bytes` has
-    none at the end of generation. `first_invalid`, shape ``(e, n)``, numbers completions, -1 for
-    none; `tries`, ``(e, n)``, counts those that were not valid; `cleared`, ``(n,)``, are tokens
-    that some engine completed validly.
+    Which engines still answer, and whose masks take long, `alive` and `slow` say, ``(e,)``.
+    `token_bytes` has none at the end of generation. `first_invalid`, shape ``(e, n)``, numbers
+    completions, -1 for none; `tries`, ``(e, n)``, counts those that were not valid; `cleared`,
+    ``(n,)``, are tokens that some engine completed validly.
     """
 
     def __init__(
@@ -107,11 +104,14 @@ class PositionResolution:
         self.position = position
         self.vocabulary = vocabulary
         accepts = (position.masks[:, tokens >> 5] >> (tokens & 31).astype(np.uint32)) & 1
-        can_end = np.any(position.masks & vocabulary.eos_mask, axis=1, keepdims=True)[:, 0]
-        self.findings = Findings.empty(
-            position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids, can_end
+        self.findings = Findings(
+            position.engines,
+            tokens,
+            accepts.astype(np.bool_),
+            ends=np.isin(tokens, vocabulary.eos_ids),
+            can_end=np.any(position.masks & vocabulary.eos_mask, axis=1, keepdims=True)[:, 0],
+            valid_completion_exonerates=valid_completion_exonerates,
         )
-        self.findings.valid_completion_exonerates = valid_completion_exonerates
         self.alive = np.ones(len(position.engines), dtype=np.bool_)
         self.failures: dict[int, Failure] = {}
         self.slow = np.array([panel.specs[one].slow_masks for one in position.engines])
@@ -174,7 +174,6 @@ class PositionResolution:
         return self.number(text, "rollout", tuple(taken))
 
     def text(self, column: int, number: int) -> bytes:
-        """The whole text of a completed token."""
         completion = self.findings.completions[number]
         return self.position.text + self.token_bytes[column] + completion.text
 
@@ -235,13 +234,12 @@ class PositionResolution:
                 for column, outcome, taken in zip(
                     asked.tolist(), outcomes, answer.taken.ints(), strict=True
                 ):
-                    status = ENDED.get(outcome)
-                    if status is None:
+                    if outcome == "complete":
                         completed[column] = self.rolled_out(taken)
                         continue
-                    ended[row, column] = status
-                    if status in (Status.DEAD_END, Status.MASK_CONSUME_MISMATCH):
-                        self.note_flaw(row, int(tokens[column]), status.name.lower(), taken)
+                    ended[row, column] = Status[outcome.upper()]
+                    if outcome != "too_long":
+                        self.note_flaw(row, int(tokens[column]), outcome, taken)
         return [
             Attempts(row, np.array([*some], np.int64), np.array([*some.values()], np.int32))
             for row, some in sorted(numbers.items())
@@ -292,7 +290,6 @@ class PositionResolution:
         return [np.array([known[key] for key in one], dtype=np.int32) for one in keys]
 
     def errors(self, column: int, number: int) -> list[Fault]:
-        """The errors that the validators name in a completed token."""
         return self._judge.errors(self.text(column, number))
 
     def note_flaw(self, row: int, token: int, kind: str, taken: Sequence[int]) -> None:
@@ -330,11 +327,7 @@ class PositionResolution:
         self.findings.explain(row, columns, of)
 
     def _contest_reserved(self) -> None:
-        """Reserved tokens other than the end have no bytes in the output that all agree on.
-
-        Whether one may come as the text it is spelled as is for the specification of no engine
-        and no schema to say: nobody is convicted over it.
-        """
+        """Convict nobody over reserved tokens, whose bytes in the output no specification tells."""
         reserved = self.vocabulary.special[self.findings.tokens] & ~self.findings.ends
         for row, one in enumerate(self.findings.accepts & reserved):
             columns = np.flatnonzero(one)
@@ -348,10 +341,7 @@ class PositionResolution:
         self.findings.completion[row, proven] = -1
 
     def find_refused_bytes(self, rejections: Mapping[int, Columns]) -> None:
-        """Note which byte of tokens the engines refuse that reject them.
-
-        Slow masks are not asked beyond the one known (see `harness.engines.text_probe`).
-        """
+        """Note which byte of each rejected token the engines refuse, asking for no slow masks."""
         masks, number = self.position.masks, self.position.number
         forced = {row: forced_token(masks[row], self.vocabulary) for row in rejections}
 
@@ -383,9 +373,8 @@ class PositionResolution:
         """Find the refused byte of each proven rejection, and the violations in the others.
 
         Engines have faster ways to consume a text than one mask after the other, so each distinct
-        completion that a verdict of the case rests on is looked at again, mask by mask: all but
-        those `known`, to which those are added that prove to be allowed.
-        Where masks forbid one that the engine was found to allow is told, one place per engine.
+        completion that a verdict rests on is looked at again, mask by mask, but those `known`, to
+        which those are added that prove to be allowed. One violation per engine is told.
         """
         verdicts = judge(self.findings)
         self.find_refused_bytes(rejections(verdicts))

@@ -1,11 +1,9 @@
 """Resolvers: prove, for each disputed token of a position, who is wrong about it.
 
 `RolloutResolver` is the original procedure: one roll-out per accepting engine and token.
-`SharedResolver` tries continuations that many tokens share, made from the reference and the
-schema, and proves each token with them on its own: the engine must allow the token and the
-continuation to the end, and the completed text is validated. Where the first completion is
-invalid others follow, because an invalid completion proves only that the engine errs at this
-token or later, while a valid one clears the token and convicts those who forbade it.
+`SharedResolver` tries continuations that many tokens share, and proves each token with them on its
+own. Where the first completion is invalid others follow, because that proves only that the engine
+errs at this token or later, while a valid one clears it and convicts those who forbade it.
 """
 
 from __future__ import annotations
@@ -50,10 +48,7 @@ SLOW_ROLLOUTS = 2
 
 
 def slow_tokens(number: int, remaining: int) -> int:
-    """How many tokens of a position to try with such an engine; 0 at most positions of long texts.
-
-    A continuation is as long as the bytes of the reference that remain; each token costs a mask.
-    """
+    """How many tokens of a position to try with such an engine; 0 at most of a long text's."""
     stride = min(64, 1 + (remaining // 50) ** 2)
     return 0 if number % stride else max(1, min(SLOW_TOKENS, 200 // max(1, remaining)))
 
@@ -61,7 +56,6 @@ def slow_tokens(number: int, remaining: int) -> int:
 class Resolver(ABC):
     """A way to resolve the disputed tokens of one position."""
 
-    name: str
     valid_completion_exonerates: bool
 
     def __init__(self, effort: Effort) -> None:
@@ -75,7 +69,6 @@ class Resolver(ABC):
 class RolloutResolver(Resolver):
     """One roll-out per accepting engine and disputed token."""
 
-    name = "rollout"
     valid_completion_exonerates = False
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:  # noqa: ARG002 - same interface
@@ -89,7 +82,6 @@ class RolloutResolver(Resolver):
 class SharedResolver(Resolver):
     """Shared completions: known ones, aimed ones, and roll-outs that join the pool."""
 
-    name = "shared"
     valid_completion_exonerates = True
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
@@ -135,11 +127,7 @@ class SharedResolver(Resolver):
     def _roll(
         self, resolution: PositionResolution, situation: npt.NDArray[np.int32], effort: Effort
     ) -> dict[tuple[int, int], Status]:
-        """Roll out what is left, and try each new completion on the tokens around it.
-
-        Tokens without any completion are rolled out until their situation has failed
-        `Effort.rollouts` times; tokens with only invalid ones, that many per situation.
-        """
+        """Roll out what is left, and try each new completion on the tokens around it."""
         ended: dict[tuple[int, int], Status] = {}
         tally = _RollBudgets(resolution, situation, effort)
         while columns := tally.next():
@@ -160,7 +148,8 @@ class SharedResolver(Resolver):
 class _RollBudgets:
     """Which tokens to roll out next: a growing number per engine and situation.
 
-    Tokens without any completion and tokens with only invalid ones have budgets of their own.
+    Tokens without any completion are rolled out until their situation has failed `Effort.rollouts`
+    times; tokens with only invalid ones, that many per situation.
     """
 
     def __init__(
@@ -224,8 +213,7 @@ def known_completions(
     eos = resolution.vocabulary.eos_ids
     tokens = resolution.findings.tokens.tolist()
     ordinary = [column for column, token in enumerate(tokens) if token not in eos]
-    first = resolution.vocabulary.plain_first[resolution.findings.tokens[ordinary]]
-    groups, texts = context.group([resolution.token_bytes[column] for column in ordinary], first)
+    groups, texts = context.group([resolution.token_bytes[column] for column in ordinary])
     situation = np.zeros(len(tokens), dtype=np.int32)
     situation[ordinary] = groups
     lists = [[resolution.number(text, "reference") for text in one] for one in texts]

@@ -1,9 +1,9 @@
 """Samples as evidence: texts that engines write themselves, and to whom each of them is fed.
 
-An engine writes through nothing but its own masks, so that it allows what it writes. A text that
-came to its end is fed to every engine in the tokenizer's canonical tokens, its writer among them;
-where it is not valid and its writer refuses these tokens, to its writer in those in which it wrote
-it. A text without an end is fed to its writer where that proves something.
+An engine writes through nothing but its own masks. A text that came to its end is fed to every
+engine in the tokenizer's canonical tokens; where it is not valid and its writer refuses these, to
+its writer in those in which it wrote it. A text without an end is fed to its writer where that
+proves something.
 """
 
 from __future__ import annotations
@@ -73,11 +73,10 @@ def _written(
 ) -> list[Sample]:
     """What engines write, `count` texts each.
 
-    Some are written freely (`harness.completion.text_writer`), with values of the schema in some.
-    The others are valid texts with something else in one place (`harness.schemas.violations`): of
-    those that were fed or, where there are none, of those that an engine itself wrote freely. The
-    validators say which rule each of them breaks, and of every rule, and of the valid ones, an
-    engine writes the first that its masks allow to the end, until it wrote as many as it should.
+    Some are written freely (`harness.completion.text_writer`). The others are valid texts with
+    something else in one place (`harness.schemas.violations`): of those that were fed or, where
+    there are none, of those that an engine itself wrote freely. Of every rule that they break, and
+    of the valid ones, an engine writes the first that its masks allow to the end.
     """
     freely = math.ceil(count * _FREE)
     free = _freely(texts, Write(hints(schema), key, 0, freely, LIMIT), engines)
@@ -129,7 +128,6 @@ def _bases(valid: Iterable[bytes], most: int) -> list[bytes]:
 
 
 def _valid(texts: CaseTexts, samples: Iterable[Sample]) -> list[bytes]:
-    """The first of some samples that are valid."""
     written = list(dict.fromkeys(one.text for one in samples if one.outcome == COMPLETE))
     ruled = zip(written, texts.judge.judge(written), strict=True)
     return _bases((text for text, ruling in ruled if ruling.verdict == VALID), _OWN_BASES)
@@ -226,7 +224,6 @@ def _is_open(one: Sample, shared: Mapping[bytes, FedText], allowed: set[tuple[in
 
 
 def _as_written(one: Sample, shared: Mapping[bytes, FedText]) -> FedText:
-    """A text in the tokens in which it was written."""
     if one.outcome == COMPLETE:
         return FedText(OWN, one.text, one.tokens, False, shared[one.text].ruling)
     return FedText(OWN, one.text, one.tokens, False, Ruling(UNDECIDED, one.outcome), ends=False)

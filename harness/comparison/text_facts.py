@@ -1,8 +1,7 @@
 """What the text after a verdict says beyond the keyword that it breaks.
 
-All is decided when the verdict is made and stored with it, so that readers need neither engine
-nor validator: whether an invalid text breaks nothing but `format`, and how likely its value is to
-be met.
+It is stored with the verdict: whether an invalid text breaks nothing but `format`, and how likely
+its value is to be met.
 """
 
 from __future__ import annotations
@@ -57,26 +56,21 @@ class TextFacts:
         self, kinds: Sequence[str], keywords: Sequence[str], text: Callable[[int], bytes]
     ) -> list[bool]:
         """Of verdicts whether each breaks `format` alone; `text` gives that of one, by number."""
+        if self._valid_without_formats is None:
+            return [False] * len(kinds)
         pairs = enumerate(zip(kinds, keywords, strict=True))
-        about_format = {at: text(at) for at, pair in pairs if self.may_be_format(*pair)}
-        alone = dict(zip(about_format, self.format_alone(list(about_format.values())), strict=True))
-        return [alone.get(at, False) for at in range(len(kinds))]
+        asked = {at: text(at) for at, pair in pairs if self._may_be_format(*pair)}
+        new = [one for one in dict.fromkeys(asked.values()) if one not in self._known]
+        if new:
+            self._known |= zip(new, self._valid_without_formats(new), strict=True)
+        return [at in asked and self._known[asked[at]] for at in range(len(kinds))]
 
-    def may_be_format(self, kind: str, keyword: str) -> bool:
+    def _may_be_format(self, kind: str, keyword: str) -> bool:
         """Whether it takes the validators to say that `format` alone is broken, or is not."""
         if kind != FALSE_ACCEPTANCE.name or not self._has_format:
             return False
         branches = self._has_branches and keyword != "json"
         return keyword == "format" or keyword in _HIDING or branches
-
-    def format_alone(self, texts: Sequence[bytes]) -> list[bool]:
-        """Which of some invalid texts break nothing but `format`."""
-        if self._valid_without_formats is None:
-            return [False] * len(texts)
-        new = [one for one in dict.fromkeys(texts) if one not in self._known]
-        if new:
-            self._known |= zip(new, self._valid_without_formats(new), strict=True)
-        return [self._known[one] for one in texts]
 
     def shown_by(self, text: bytes, kind: str) -> str:
         """Whether a completed text has a `REAL`, a `PLAIN` or a `RARE` value.

@@ -73,7 +73,12 @@ class CaseTexts:
 
     def wrong_label(self) -> str:
         """What is wrong with the label of an instance; empty where all are right."""
-        return next(filter(None, map(label_problem, self.instances)), "")
+        for one in self.instances:
+            if one.label == "valid" and one.ruling.verdict == INVALID:
+                return reference_problem(one.text, one.ruling)[1]
+            if one.label == "invalid" and one.ruling.verdict == VALID:
+                return f"{_shown(one.text)} is labelled invalid, and is valid under its schema"
+        return ""
 
     def at_start(self, engines: Iterable[int], stage: str) -> list[int]:
         """Those of some engines that stand at the start of a text."""
@@ -186,15 +191,6 @@ def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
     if ruling.verdict == UNDECIDED:
         return "reference_undecided", f"the validators cannot judge {shown}: {ruling.reason}"
     return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"
-
-
-def label_problem(one: FedText) -> str:
-    """What is wrong with the label of an instance: a sentence; empty where nothing is."""
-    if one.label == "valid" and one.ruling.verdict == INVALID:
-        return reference_problem(one.text, one.ruling)[1]
-    if one.label == "invalid" and one.ruling.verdict == VALID:
-        return f"{_shown(one.text)} is labelled invalid, and is valid under its schema"
-    return ""
 
 
 def _shown(text: bytes) -> str:

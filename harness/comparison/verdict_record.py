@@ -33,8 +33,6 @@ from harness.verdict_kinds import (
     REJECTIONS,
 )
 
-_GOVERNED = REJECTIONS
-"""Kinds whose keyword is the one in force, since no validator names one."""
 _WITH_EFFECT = (*ACCEPTANCES, *REJECTIONS, DEAD_END)
 
 
@@ -99,10 +97,7 @@ class VerdictNotes:
         findings: Findings,
         found: Verdicts,
     ) -> None:
-        """What was proven at one position, and the completions that prove it.
-
-        `disputes` are those that the findings are about, by their numbers at the position.
-        """
+        """What was proven at one position of its `disputes`, by number, and what proves it."""
         if not len(found.row):
             return
         refused_at = found.of_entry(findings.refused_at, -1)
@@ -110,11 +105,10 @@ class VerdictNotes:
             position, found.token, refused_at
         )
         if self._thins:
+            said = (findings.evidence_number, findings.elsewhere)
             alike: list[npt.NDArray[Any]] = [found.row, found.kind, categories.codes, governing]
             alike += [self._sorts(found.token, refused_at)]
-            alike += [
-                found.of_entry(each, 0) for each in (findings.evidence_number, findings.elsewhere)
-            ]
+            alike += [found.of_entry(one, 0) for one in said]
             kept = found.few(np.stack(alike), position.path)
             found, refused_at, governing = found[kept], refused_at[kept], governing[kept]
             categories, places_ = categories[kept], places_[kept]
@@ -130,7 +124,7 @@ class VerdictNotes:
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
         reasons: list[GoverningKeyword | Ruling] = [*keywords, *evidence]
-        governed = np.isin(found.kind, [CODES.index(one) for one in _GOVERNED])
+        governed = np.isin(found.kind, [CODES.index(one) for one in REJECTIONS])
         attributed = np.where(governed, governing, len(keywords) + ruled)
         details = Words(governing, [one.detail for one in keywords])
 
@@ -193,10 +187,7 @@ class VerdictNotes:
         is_fed: bool = False,
         own: bool = False,
     ) -> Mapping[str, Sequence[Any]]:
-        """The columns that are about the whole text of each verdict.
-
-        Whether it `is_fed` as a whole, and is the case's `own`.
-        """
+        """The columns about the whole text, which `is_fed` as such or not, or the case's `own`."""
         effects, shown_by = EffectColumns(len(kinds)), [""] * len(kinds)
         alone = [False] * len(kinds)
         if self._facts is not None and self._effects is not None:
@@ -214,12 +205,9 @@ class VerdictNotes:
     def _attributed(
         self, position: Position, tokens: npt.NDArray[np.int32], refused_at: npt.NDArray[np.int32]
     ) -> tuple[Words, Words, list[GoverningKeyword], npt.NDArray[np.int32]]:
-        """What there is to say of tokens after a position's text, at the byte that is refused.
+        """Category and place of tokens, the distinct governing keywords, which of these each has.
 
-        Where that is not known (-1) a token's first piece decides (`harness.explain.attribution`).
-
-        Returns:
-            Category and place of each, the distinct governing keywords, and which of these it has.
+        All is of the byte that is refused; where it is not known (-1), of a token's first piece.
         """
         keys = tokens.astype(np.int64) << 32 | (refused_at.astype(np.int64) + 1)
         pieces, of_piece = np.unique(keys, return_inverse=True)
@@ -279,48 +267,43 @@ class VerdictNotes:
     ) -> None:
         """What a text proves about one engine: see `conclude`."""
         for verdict in conclude(fed, probed, refused_at):
-            self._of_text(evidence, engine, number, fed, verdict)
-
-    def _of_text(
-        self, evidence: str, engine: int, number: int, one: FedText, verdict: TextVerdict
-    ) -> None:
-        ruling, offset = one.ruling, self._offset(one, verdict)
-        place, category, governing = self._text_attributed(one, verdict, offset)
-        reason = governing if verdict.kind in _GOVERNED else ruling
-        written = len(self._prefix(one, verdict))
-        whole = b"" if verdict.kind == DEAD_END else one.text
-        fault = offset if offset >= 0 else written
-        rejected = Rejected(engine, whole, one.tokens[: verdict.consumed], written, fault)
-        self.rows.extend(
-            VERDICT_TABLES[evidence],
-            1,
-            case=self._case.id,
-            **{evidence: number},
-            engine=self._names[engine],
-            kind=verdict.kind,
-            reason=verdict.reason,
-            consumed=verdict.consumed,
-            token=verdict.token,
-            offset=offset,
-            place=place,
-            keyword=reason.keyword,
-            schema_pointer=reason.schema_pointer,
-            instance_pointer=reason.instance_pointer,
-            category=category,
-            detail=governing.detail,
-            located=np.array([-1]),
-            jsonschema=ruling.jsonschema,
-            jsonschema_rs=ruling.jsonschema_rs,
-            **self._of_texts(
-                [verdict.kind],
-                [reason.keyword],
-                [ruling.reason],
-                lambda _: one.text,
-                lambda _: rejected,
-                is_fed=True,
-                own=evidence == INSTANCE and one.label != GENERATED,
-            ),
-        )
+            ruling, offset = fed.ruling, self._offset(fed, verdict)
+            place, category, governing = self._text_attributed(fed, verdict, offset)
+            reason = governing if verdict.kind in REJECTIONS else ruling
+            written = len(self._prefix(fed, verdict))
+            whole = b"" if verdict.kind == DEAD_END else fed.text
+            fault = offset if offset >= 0 else written
+            rejected = Rejected(engine, whole, fed.tokens[: verdict.consumed], written, fault)
+            self.rows.extend(
+                VERDICT_TABLES[evidence],
+                1,
+                case=self._case.id,
+                **{evidence: number},
+                engine=self._names[engine],
+                kind=verdict.kind,
+                reason=verdict.reason,
+                consumed=verdict.consumed,
+                token=verdict.token,
+                offset=offset,
+                place=place,
+                keyword=reason.keyword,
+                schema_pointer=reason.schema_pointer,
+                instance_pointer=reason.instance_pointer,
+                category=category,
+                detail=governing.detail,
+                located=np.array([-1]),
+                jsonschema=ruling.jsonschema,
+                jsonschema_rs=ruling.jsonschema_rs,
+                **self._of_texts(
+                    [verdict.kind],
+                    [reason.keyword],
+                    [ruling.reason],
+                    [fed.text].__getitem__,
+                    [rejected].__getitem__,
+                    is_fed=True,
+                    own=evidence == INSTANCE and fed.label != GENERATED,
+                ),
+            )
 
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:
         """How many bytes of a text go before the byte at fault; -1 where that is not known."""
@@ -337,7 +320,6 @@ class VerdictNotes:
         return parts[0][0] if parts and parts[0][0] < len(one.text) else -1
 
     def _prefix(self, one: FedText, verdict: TextVerdict) -> bytes:
-        """What an engine consumed of a text."""
         tokens = one.tokens[: verdict.consumed]
         eos = self._vocabulary.eos
         return b"".join(self._vocabulary.tokens[token] for token in tokens if token != eos)
@@ -414,9 +396,8 @@ def conclude(one: FedText, probed: Probed, refused_at: int) -> Iterator[TextVerd
 
     An invalid text that an engine allows to its end proves a false acceptance; a valid one that it
     refuses proves a false rejection. Of a case's own instances this reproduces the validation and
-    invalidation errors of MaskBench. Texts are fed in the tokenizer's canonical tokens; where the
-    vocabulary does not tell them, a refusal proves nothing, since another way to cut the text might
-    have been allowed.
+    invalidation errors of MaskBench. Where the tokens are not the tokenizer's own, a refusal proves
+    nothing, since another way to cut the text might have been allowed.
     """
     whole, ruling, reason, kind = probed.allowed == len(one.tokens), one.ruling, "", ""
     token = -1 if whole else one.tokens[probed.allowed]

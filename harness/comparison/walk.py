@@ -1,8 +1,7 @@
 """The walk: the way through a reference, token by token, that all engines take together.
 
-Every choice comes from its own generator, keyed by seed, case, walk and position, joined by
-slashes, so that no resolver, cap or panel rule changes which text is walked or how it is cut into
-tokens.
+Every choice is keyed by seed, case, walk and position, joined by slashes, so that no resolver, cap
+or panel rule changes which text is walked or how it is cut into tokens.
 """
 
 from __future__ import annotations
@@ -47,22 +46,17 @@ class Position:
 
     @property
     def at_end(self) -> bool:
-        """Whether the whole reference was consumed."""
         return self.offset == len(self.reference)
 
 
 def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[int, ...]:
-    """The tokens that go on along the reference from `offset`."""
     if offset == len(reference):
         return tuple(vocabulary.eos_ids)
     return tuple(vocabulary.starts(reference, offset))
 
 
 def choose(position: Position, *, differ: bool = True) -> int | None:
-    """The token that all engines take: one of the path that all accept; None if there is none.
-
-    `differ` says whether any two masks of the position do.
-    """
+    """One token of the path that all engines accept, or None; `differ` says whether masks do."""
     candidates: Sequence[int] = position.path
     for mask in position.masks if differ else position.masks[:1]:
         candidates = [token for token in candidates if allows(mask, token)]
@@ -75,10 +69,7 @@ def predicted_token(key: str, path: Sequence[int]) -> int:
 
 
 def choose_for_most(position: Position) -> tuple[int | None, tuple[int, ...]]:
-    """A token of the path that as many engines as possible accept, and these; others drop out.
-
-    None when no engine accepts any.
-    """
+    """A token of the path that as many engines as possible accept, and these; None without any."""
     accepters = {
         token: tuple(
             engine

@@ -86,11 +86,7 @@ def memoised(method: Callable[[Asked, *Given], Answer]) -> Callable[[Asked, *Giv
 
 
 class ContainerSuffixes:
-    """The container suffixes for one schema and one reference; answers are memoised.
-
-    Raises:
-        ValueError: The reference is not JSON.
-    """
+    """The container suffixes for one schema and one reference, JSON; answers are memoised."""
 
     def __init__(self, values: Values, reference: bytes) -> None:
         self.values = values
@@ -170,10 +166,7 @@ class ContainerSuffixes:
         return all(value is CONTAINER or self.values.fits(part, value) for part, value in pairs)
 
     def reference_at(self, path: Path, *, exact: bool = False) -> Any:
-        """The reference's value at `path`, or `MISSING`.
-
-        Where the reference's array is shorter, its last item serves, unless `exact`.
-        """
+        """The reference's value at `path`, or `MISSING`; past an array its last, unless `exact`."""
         value = self.value
         for key in path:
             if isinstance(value, dict) and key in value:
@@ -198,10 +191,7 @@ class ContainerSuffixes:
 
     @memoised
     def tails(self, frames: Frames, last_written: LastWritten) -> tuple[bytes, ...]:
-        """The texts that end all containers, likeliest first, whitespace before the first out.
-
-        After a comma (`LastWritten.NEED`) the text begins with the member itself.
-        """
+        """The texts that end all containers, likeliest first, without whitespace before them."""
         found = [self._tail(frames, last_written, plan) for plan in CLOSING_PLANS]
         end = self._ends.get(_shape(frames))
         if end is not None and last_written is LastWritten.AFTER:
@@ -235,10 +225,7 @@ class ContainerSuffixes:
         return variants[plan.variant % len(variants)]
 
     def _one_more(self, frames: Frames, plan: ClosingPlan) -> list[tuple[str, Any]]:
-        """A member for an object that has just had a comma but needs nothing.
-
-        The later plans take a name that is not declared, which may offend less.
-        """
+        """A member after a comma where none is needed; later plans take a name not declared."""
         variant, source = self._variant(frames, plan), self.reference_at(path_of(frames))
         taken = frames[-1].names
         if plan.variant > 1:

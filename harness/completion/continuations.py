@@ -1,8 +1,7 @@
 """Known continuations: texts after a token that make a whole, probably valid document.
 
-They are made from the reference and the schema, so that one continuation serves all the tokens
-of a position that leave the document in the same situation. Nothing is claimed of them: each
-completion is checked with the engine and the validators.
+They are made from the reference and the schema; one serves all tokens of a position that leave the
+document in the same situation. Each completion is checked with the engine and the validators.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from harness.completion.value_suffixes import (
     least_rest,
 )
 from harness.jsontext.lexer import Mode, plain_end
-from harness.jsontext.partial import Cursor, feed, trace
+from harness.jsontext.partial import Cursor, encoded, feed, trace
 from harness.schemas.schema import Fault
 from harness.schemas.values import Values
 
@@ -95,13 +94,10 @@ class Context:
             if self._slot.blind:
                 # A plain token whose first byte begins no rest of a target matches no target.
                 rests = (rest for _, rest in self._progress.rests if rest)
-                self._special = frozenset(_bytes(rest)[0] for rest in rests)
+                self._special = frozenset(encoded(rest)[0] for rest in rests)
 
     def candidates(self, token: bytes) -> Candidates:
-        """Up to 12 distinct continuations for the text after `token`, likeliest first.
-
-        Empty when no JSON text goes on with `token`.
-        """
+        """Up to 12 distinct continuations after `token`, likeliest first; none after no JSON."""
         if self._progress is None or not token or plain_end(token) < len(token):
             return self._any(token)
         if self._special is None or token[0] in self._special:
@@ -110,43 +106,20 @@ class Context:
             self._shared = self._plain(token)
         return self._shared
 
-    def group(
-        self, tokens: Sequence[bytes], first: npt.NDArray[np.int16] | None = None
-    ) -> tuple[npt.NDArray[np.int32], list[Candidates]]:
-        """The candidates of many tokens.
-
-        Args:
-            tokens: The tokens.
-            first: The first byte of those that are plain content of a string, else -1
-                (`Vocabulary.plain_first`), shape ``(len(tokens),)``; saves looking at most of them.
-
-        Returns:
-            For each token the index of its candidates, shape ``(len(tokens),)``, and the
-            distinct candidates in the order of their first token.
-        """
+    def group(self, tokens: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], list[Candidates]]:
+        """Each token's candidates as an index, shape ``(len(tokens),)``, and these as they come."""
         numbers: dict[int, int] = {}
         groups: list[Candidates] = []
-        index = np.full(len(tokens), -1, dtype=np.int32)
-        alike = np.zeros(0, dtype=np.int64)
-        if first is not None and self._progress is not None and self._special is not None:
-            alike = np.flatnonzero((first >= 0) & ~np.isin(first, list(self._special)))
-        alone = np.ones(len(tokens), dtype=np.bool_)
-        alone[alike[1:]] = False
-        for at in np.flatnonzero(alone).tolist():
-            found = self.candidates(tokens[at])
+        index = np.empty(len(tokens), dtype=np.int32)
+        for at, found in enumerate(map(self.candidates, tokens)):
             if id(found) not in numbers:
                 numbers[id(found)] = len(groups)
                 groups.append(found)
             index[at] = numbers[id(found)]
-        if len(alike):
-            index[alike] = index[alike[0]]
         return index, groups
 
     def aimed(self, token: bytes, continuation: bytes, errors: Sequence[Fault]) -> Candidates:
-        """Continuations after `token`, built to avoid the errors of the one that was invalid.
-
-        There are none where the failing part is wholly written.
-        """
+        """Continuations after `token`, built to avoid the errors of the one that was invalid."""
         cursor = feed(self._cursor, token)
         if cursor is None:
             return ()
@@ -192,17 +165,13 @@ class Context:
         progress = slot.begin(cursor.written)
         part = cursor.state.part
         mark: Hashable = (cursor.state, cursor.frames, progress)
-        leads = (_bytes(rest).startswith(part) for _, rest in progress.rests)
+        leads = (encoded(rest).startswith(part) for _, rest in progress.rests)
         if part and part[:1] != b"\\" and not any(leads):
             # Started characters that are finished by the same bytes share what follows.
             after = slot.go_on(progress, cursor.written, first_characters(part)[0])
             state = cursor.state._replace(part=least_rest(part))
             mark = (state, cursor.frames, after, progress.length)
         return mark, progress
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 _NOTHING: Candidates = ()

@@ -1,7 +1,7 @@
 """Other ends for an invalid document, built to avoid the errors that validators named.
 
-The document is read, each error is repaired in it as a value, and what of it is not yet written
-is rendered after what is: a repair of something that is already written changes nothing.
+Each error is repaired in the document as a value, and what of it is not yet written is rendered
+after what is: a repair of something that is already written changes nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Roll-outs: let an engine continue by itself, through tokens it allows, to the end.
 
 It prefers the end of generation, then tokens that close what is open, then the smallest values,
-and chooses among equals by a keyed hash: it depends on nothing but its key and the engine. It runs
-inside the host, next to the engine.
+and chooses among equals by a hash of its key. It runs inside the host, next to the engine.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ _PREFERENCES = (
 class Preferences:
     """The vocabulary's ordinary tokens by how soon they bring a text to its end.
 
-    `eos` is the mask of the end-of-sequence ids; `classes` are masks, most welcome first; every
-    ordinary token is in exactly one of them.
+    `classes` are masks, most welcome first; every ordinary token is in exactly one of them.
     """
 
     eos: Mask
@@ -55,7 +53,6 @@ class Preferences:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Preferences:
-        """The preferences among the tokens of `vocabulary`."""
         first = re.compile(b"|".join(b"(%b)" % one for one in _PREFERENCES), re.DOTALL).fullmatch
         ids: list[list[int]] = [[] for _ in (*_PREFERENCES, "special")]
         special = vocabulary.special.tolist()

@@ -1,9 +1,8 @@
 """Samples: let an engine write texts of its own, through nothing but its masks, to the end.
 
-What comes next is chosen among the *bytes* that may come next, not among the tokens: of these most
-are words, and a text would hardly ever leave its first string. After so many choices a text goes to
-its end as a roll-out does. Every choice depends on a key and the engine alone. This runs inside the
-host, next to the engine.
+What comes next is chosen among the *bytes* that may come next: most tokens are words, and a text
+would hardly ever leave its first string. After so many choices a text goes to its end as a roll-out
+does. Every choice depends on a key and the engine alone. This runs in the host, as roll-outs do.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
 from harness.inputs.vocabulary import Vocabulary, alike
 from harness.jsontext.lexer import Mode
-from harness.jsontext.partial import Cursor, feed
+from harness.jsontext.partial import Cursor, encoded, feed
 from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
 
 _STEPS = 1 << 32
@@ -38,16 +37,8 @@ Hints = Mapping[bytes, Sequence[bytes]]
 NO_NAME = b'""'
 
 
-def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
-    """Hints as `harness.schemas.violations` gives them, by name."""
-    found: dict[bytes, list[bytes]] = {}
-    for name, value in hints:
-        found.setdefault(spelled_name(name), []).append(value.encode())
-    return found
-
-
 def spelled_name(name: str) -> bytes:
-    return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return encoded(json.dumps(name, ensure_ascii=False))
 
 
 def member_of(cursor: Cursor) -> bytes:
@@ -92,10 +83,7 @@ _OPEN, _CLOSE, _SPACE, _LINE = 2, 3, 6, 7
 
 
 class TextWriter:
-    """Writes samples; what it needs to know of the vocabulary is looked up once.
-
-    `preferences` say how a text goes to its end.
-    """
+    """Writes samples; `preferences` say how a text goes to its end."""
 
     def __init__(self, vocabulary: Vocabulary, preferences: Preferences) -> None:
         self.vocabulary = vocabulary
@@ -137,15 +125,13 @@ class TextWriter:
     ) -> Iterator[Rollout]:
         """Write texts, each from a clone of `start`, the engine at the start of a text.
 
-        Args:
-            start: The engine.
-            hints: JSON values of which some may be written, each after the name of the member that
-                it is about, or after none.
-            key: On which all choices depend.
-            numbers: Those of the texts, on which their manner depends.
-            limit: The tokens of a text, end of sequence included.
+        All choices depend on `key`, the manner of a text on its number; `limit` counts its tokens
+        with the end of sequence. `hints` are JSON values of which some may be written, each after
+        the name of the member that it is about, or after none.
         """
-        known = by_name(hints)
+        known: dict[bytes, list[bytes]] = {}
+        for name, value in hints:
+            known.setdefault(spelled_name(name), []).append(value.encode())
         for number in numbers:
             pen = _Pen(self, start.clone(), known, f"{key}/{number}", limit)
             yield pen.written(TEMPERAMENTS[number % len(TEMPERAMENTS)])
@@ -166,7 +152,6 @@ class _Pen:
         self._ended: Rollout | None = None
 
     def written(self, how: Temperament) -> Rollout:
-        """The text, written to its end."""
         for _ in range(how.choices):
             if not self._choose(how):
                 break
@@ -175,8 +160,7 @@ class _Pen:
     def _rolled_out(self) -> Rollout:
         """The text, ended as soon as the engine lets it.
 
-        What a roll-out takes first may lead to no end (a bracket in a string that must hold an
-        ``@``), so that now and then another byte is drawn.
+        What a roll-out takes first may lead to no end: now and then another byte is drawn.
         """
         preferences, how = self._writer.preferences, Temperament(0, hints=0.0)
         while len(self._taken) <= self._limit:
@@ -215,14 +199,6 @@ class _Pen:
             self._cursor = feed(self._cursor, self._vocabulary.tokens[token])
         return self._ended is None
 
-    def _follow(self, tokens: Sequence[int]) -> None:
-        for token in tokens:
-            mask = self._masked()
-            if token < 0 or len(self._taken) >= self._limit or not allows(mask, token):
-                return
-            if not self._take(token):
-                return
-
     def _choose(self, how: Temperament) -> bool:
         """Write what is chosen next, and what the engine forces after it; whether more may come."""
         chosen = False
@@ -260,9 +236,13 @@ class _Pen:
             some = [one for one in self._hints.get(NO_NAME, ()) if one.startswith(b'"')]
         if not some:
             return False
-        hint = some[self._index(len(some))]
         before = len(self._taken)
-        self._follow([self._vocabulary.byte_ids[byte] for byte in hint])
+        for byte in some[self._index(len(some))]:
+            mask, token = self._masked(), self._vocabulary.byte_ids[byte]
+            if token < 0 or len(self._taken) >= self._limit or not allows(mask, token):
+                break
+            if not self._take(token):
+                break
         return len(self._taken) > before
 
     def _byte(self, bytes_: npt.NDArray[np.int64], how: Temperament) -> int:

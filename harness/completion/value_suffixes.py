@@ -84,7 +84,6 @@ class StringSlot(NamedTuple):
         return not self.rules and not self.least and self.sample is None
 
     def begin(self, written: str) -> StringProgress:
-        """The progress of the characters `written`."""
         starts = tuple(rule.pattern.start for rule in self.rules)
         fresh = StringProgress(tuple(enumerate(self.targets)), starts, 0)
         return self.go_on(fresh, "", written)
@@ -185,10 +184,7 @@ class ValueSuffixes(ContainerSuffixes):
     def candidates(
         self, cursor: Cursor, progress: StringProgress | None = None
     ) -> list[ValueSuffix]:
-        """The suffixes for what `cursor` is in the middle of, likeliest first.
-
-        `progress` is that of the string that it is in, when known.
-        """
+        """The suffixes after `cursor`, likeliest first; of its string, `progress` may be known."""
         match cursor.mode:
             case Mode.AFTER | Mode.DONE:
                 found = [ValueSuffix(b"", cursor.frames)]

@@ -3,8 +3,7 @@
 Going down from the root along the open containers, every subschema that applies in place or to the
 member or item being written is a `Source`: a plain schema with its JSON Pointer. Sources of
 ``anyOf``, ``oneOf`` and ``if`` hang on `Alternatives`, which forget the branches that what is
-written contradicts. To contradict, only the branch itself is looked at, not what it refers to, and
-what is not known passes. This never raises, and it is bounded on every schema.
+written contradicts by themselves. This never raises, and it is bounded on every schema.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _MAX_STEPS = 1024
 _MAX_BRANCHES = 16
 _MAX_MEMO = 50_000
 _MAX_REFERENCES = 16
-_NO_SIBLINGS: Final = frozenset({"draft-04", "draft-06", "draft-07"})
+NO_SIBLINGS: Final = frozenset({"draft-04", "draft-06", "draft-07"})
 """Drafts in which ``$ref`` makes every keyword beside it be ignored (draft-07, section 8.3)."""
 _ANYTHING: Final[dict[str, Any]] = {}
 _LITERALS: Final = {b"t": True, b"f": False, b"n": None}
@@ -80,7 +79,6 @@ class Source(NamedTuple):
 
     @property
     def undecided(self) -> Branches:
-        """Those of its branches that are not decided yet."""
         return tuple(step for step in self.branches if len(step[0].live) > 1)
 
     def inner(self, schema: Any, pointer: str, *further: Branch) -> Source:
@@ -125,7 +123,7 @@ class Applicable:
         self._schema = Schema(root)
         self._refutation = Refutation(self._schema)
         draft = draft_of(root)
-        self._lone_references = draft is not None and draft.name in _NO_SIBLINGS
+        self._lone_references = draft is not None and draft.name in NO_SIBLINGS
         self._ignored = frozenset() if draft is None else draft.ignored
         self._known: dict[int, dict[str, Any]] = {}
 
@@ -133,8 +131,7 @@ class Applicable:
         """The sources of every open container, outermost first.
 
         With `slot`, and where no container is open, one list more: for the value in the slot of
-        the innermost container, or the whole value. `scalar` is where the text stands if that is
-        inside a string, a number or a literal.
+        the innermost container, or the whole. `scalar` is where the text stands inside a scalar.
         """
         found = [Source(self._root, "")]
         out: list[Sources] = []
@@ -267,10 +264,7 @@ class Refutation:
         self._members: dict[tuple[int, str, Any], bool] = {}
 
     def contradicts(self, schema: dict[str, Any], partial: PartialValue) -> bool:
-        """Whether what is written cannot become a value of `schema`, so far as is known.
-
-        `schema` must live as long as the root schema.
-        """
+        """Whether what is written surely contradicts `schema`, which must live as the root does."""
         if not partial.kind:
             return False
         if not admits(schema, partial.kind):

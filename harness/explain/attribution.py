@@ -5,8 +5,7 @@ attributed to the keyword in force at that place: the most specific one, of all 
 apply there (`harness.explain.applicable`), that governs what the first piece of the token that is
 not whitespace begins to write (`harness.explain.keywords`). A delimiter that ends a number is
 attributed to what the schema says of that number; where that is its type or nothing, to what
-governs the delimiter if anything does. Whitespace between tokens is governed by no keyword, as are
-reserved tokens and every place about which no subschema says anything.
+governs the delimiter. Whitespace between tokens and reserved tokens are governed by no keyword.
 
 `GoverningKeyword.detail` looks further: it is the word of `harness.explain.keywords.KeyRules` for
 the first key that the token writes, begins, or must be followed by (after a comma in an object).
@@ -41,7 +40,7 @@ from harness.explain.keywords import (
     governing_rule,
 )
 from harness.jsontext.lexer import NUMBER_ENDS, Mode, State, is_high_surrogate, place_of
-from harness.jsontext.partial import Cursor, Frames, after, path_of, settled, trace
+from harness.jsontext.partial import Cursor, Frames, after, encoded, path_of, settled, trace
 from harness.jsontext.pointers import pointer
 from harness.schemas.schema import types
 
@@ -96,7 +95,6 @@ class Attribution:
         return PlaceAttribution(self, cursor)
 
     def key_rule(self, key: _Key) -> tuple[GoverningRule | None, str]:
-        """What is in force for a key, and the word for it."""
         frames, begun, whole = key
         if frames not in self._keys:
             if len(self._keys) >= _MAX_MEMO:
@@ -119,7 +117,7 @@ class PlaceAttribution:
         self._slot = self._container if slot is None else self._container + _pointer([slot])
         self._in_object = bool(frames) and frames[-1].is_object
         self._plain = cursor.mode.in_string and not cursor.state.part
-        self._begun = _bytes(cursor.written) if cursor.mode is Mode.KEY_STRING else b""
+        self._begun = encoded(cursor.written) if cursor.mode is Mode.KEY_STRING else b""
 
     @property
     def place(self) -> str:
@@ -129,11 +127,10 @@ class PlaceAttribution:
     def category(self, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
         """The category of a token here; the arguments are those of `governing`.
 
-        The first piece of the token that is not whitespace between tokens decides, with one
-        exception: a token that writes a part of a backslash escape inside any string is an
-        ``escape``. A piece of a string is a ``key`` or a ``string``, its quotes belong to it. What
-        begins no JSON token at all is named after what should come there: ``key`` where a key must,
-        ``literal`` where a value must or is under way, else ``structural``.
+        The first piece of the token that is not whitespace between tokens decides, but one that
+        writes a part of a backslash escape is an ``escape``. Quotes belong to a ``key`` or a
+        ``string``. What begins no JSON token at all is named after what should come there: ``key``
+        where a key must, ``literal`` where a value must or is under way, else ``structural``.
         """
         if end or reserved:
             return "end" if end else "reserved"
@@ -150,10 +147,7 @@ class PlaceAttribution:
     ) -> GoverningKeyword:
         """What is in force for a token here, whose bytes need not go on as JSON.
 
-        Args:
-            token: The token's bytes.
-            end: Whether the token ends the generation.
-            reserved: Whether it is another reserved token; nothing is in force for these.
+        It may `end` the generation, or be another reserved one, for which nothing is in force.
         """
         if end:
             return self._end()
@@ -161,7 +155,7 @@ class PlaceAttribution:
             return GoverningKeyword("", "", self._container, "")
         if self._cursor.mode is Mode.KEY_STRING:
             begun = (self._cursor.frames, self._begun + token, False)
-            plain = self._plain and _stays_inside(token)
+            plain = self._plain and b'"' not in token and b"\\" not in token
             return self._of_key(begun if plain else self._key_in(token) or begun)
         return self._of_piece(token)
 
@@ -275,11 +269,11 @@ class PlaceAttribution:
             if further is None:
                 break
             if further.mode is Mode.KEY_STRING:
-                found = (further.frames, _bytes(further.written), False)
+                found = (further.frames, encoded(further.written), False)
             elif found is None and further.mode is Mode.KEY and not after_comma:
                 found = (further.frames, b"", False)
             elif found is not None and further.mode is Mode.COLON:
-                return (found[0], _bytes(further.frames[-1].key or ""), True)
+                return (found[0], encoded(further.frames[-1].key or ""), True)
         return found
 
 
@@ -294,13 +288,7 @@ def _whole(sources: Sources) -> bool:
     return not all(decided) or (bool(told) and not any(fraction for _, fraction in told))
 
 
-def _stays_inside(token: bytes) -> bool:
-    """Whether a token leaves a string as open as it was."""
-    return b'"' not in token and b"\\" not in token
-
-
 def _may_begin_key(token: bytes) -> bool:
-    """Whether a token that does not begin inside a key may go on with one."""
     return b'"' in token or b"," in token
 
 
@@ -314,10 +302,6 @@ def _governing(rule: GoverningRule | None, instance_pointer: str) -> GoverningKe
 def _pointer(parts: Iterable[str | int]) -> str:
     """A JSON Pointer that can be stored: half a surrogate pair becomes a question mark."""
     return pointer(parts).encode("utf-8", "replace").decode()
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _visible(token: bytes) -> int | None:

@@ -1,10 +1,9 @@
 """From which byte on a JSON value cannot become valid under a schema any more.
 
 The answer is a proof or None: whatever is written after the byte, the value breaks the schema.
-`EarliestFailure` follows keywords that hold schemas; the rules of `ASSERTIONS` look at the value
-itself: each takes a value, the keyword's own value and the schema around it, and gives the span
-from the byte after which nothing can make up for what is wrong. Patterns are looked at as automata
-that accept at least what the pattern does, never with a search that could explode.
+`EarliestFailure` follows keywords that hold schemas; the rules of `ASSERTIONS` take a value, the
+keyword's own value and the schema around it. Patterns are looked at as automata that accept at
+least what the pattern does, never with a search that could explode.
 
 Sources: JSON Schema Core and Validation, drafts 04 to 2020-12; for what no text of a format begins
 with, RFC 3339, 9562 (UUID), 2673 and 4291 (addresses), 1123 (host names), 3986, 5321 and 6901.
@@ -17,6 +16,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, Final
 
+from harness.explain.applicable import NO_SIBLINGS
 from harness.inputs.vocabulary import alike
 from harness.jsontext.spans import Entry, Part, ValueSpan, characters
 from harness.schemas.patterns import Pattern, pattern
@@ -31,14 +31,10 @@ _MAX_STRING = 5000
 _MAX_NUMBER = 400
 _MANY_STATES = 15_000
 _COMBINED: Final = frozenset(("$ref", "allOf", "anyOf", "oneOf", "propertyNames"))
-_OLD: Final = frozenset(("draft-04", "draft-06", "draft-07"))
 
 
 class EarliestFailure:
-    """The rules for one root schema, in which references are looked up.
-
-    `draft` is the name of its draft, as `harness.validators.drafts.Draft.name`.
-    """
+    """The rules for one root schema, in which references are looked up; `draft` is a name."""
 
     def __init__(self, root: Any, draft: str) -> None:
         self._root = root
@@ -68,7 +64,7 @@ class EarliestFailure:
         if not isinstance(schema, dict) or depth > _MAX_DEPTH or self._work < 0:
             return None
         keywords: Iterable[str] = schema
-        if "$ref" in schema and self._draft in _OLD:
+        if "$ref" in schema and self._draft in NO_SIBLINGS:
             keywords = ("$ref",)
         known = (keyword for keyword in keywords if self._asserted(keyword))
         return _first_lost(self.keyword(keyword, node, schema, depth) for keyword in known)
@@ -259,8 +255,7 @@ def _pattern(node: ValueSpan, expression: str, _holder: dict[str, Any]) -> Part 
 def lost_at(expression: str, text: str) -> int | None:
     """The character with which `text` can no longer begin a match of an ECMA-262 pattern.
 
-    Its length if it can go on but does not match as it is; None where it may match, or nothing is
-    known about the pattern.
+    Its length if it can go on but does not match as it is; None where it may, or nothing is known.
     """
     try:
         automaton = pattern(ecma_patterns.python_spelling(expression))

@@ -33,6 +33,7 @@ from harness.jsontext.partial import Cursor, trace
 from harness.jsontext.pointers import typed_steps
 from harness.jsontext.spans import Part, ValueSpan, root_of
 from harness.schemas.schema import (
+    DEFINITIONS,
     FOR_ITEMS,
     FOR_MEMBERS,
     LISTS,
@@ -63,10 +64,7 @@ def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bo
 
 
 def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
-    """The spans of bytes that are at fault, in their order; the arguments are those of `fails_at`.
-
-    The end of the text is the empty span there.
-    """
+    """The spans of bytes that are at fault, in their order; empty for the end of the text."""
     return sorted(set(_parts(text, fault, schema, len(text))))
 
 
@@ -266,23 +264,18 @@ def _broken_off(text: bytes) -> list[Part]:
     return [] if here.state.can_end else [(len(text), len(text))]
 
 
-Key = tuple[int, bytes, str, str, str]
-
-
 class Locating:
     """The search for the failing part, for the texts of one position.
 
     A false acceptance is *located* where the part of the text that fails lies at the disputed token
-    in every attempt. Only the first error that a validator names is looked at; where that does not
-    settle it the error counts as being elsewhere. One text stands for all whose tokens have the
-    same `skeleton`.
+    in every attempt, by the first error that a validator names. One text stands for all whose
+    tokens have the same `skeleton`.
     """
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
-        self._known: dict[Key, bool] = {}
+        self._known: dict[tuple[int, bytes, str, str, str], bool] = {}
         self._before: State | None = None
-        self._breaking: dict[bytes, bool] = {}
 
     def at_token(
         self,
@@ -317,13 +310,10 @@ class Locating:
     def _breaks(self, text: Callable[[], bytes], start: int, token: bytes) -> bool:
         if self._before is None:
             self._before = advance(START, text()[:start])
-        if token not in self._breaking:
-            self._breaking[token] = self._before is None or advance(self._before, token) is None
-        return self._breaking[token]
+        return self._before is None or advance(self._before, token) is None
 
 
-_DEFINITIONS: Final = ("$defs", "definitions")
-_JUMPS: Final = frozenset((*_DEFINITIONS, "anyOf", "oneOf", "not", "if", "contains"))
+_JUMPS: Final = frozenset((*DEFINITIONS, "anyOf", "oneOf", "not", "if", "contains"))
 """Keywords that no error's way of evaluation leads through: what is below was referred to."""
 
 _DEPENDENT: Final = frozenset(("dependentSchemas", "dependencies"))
@@ -372,9 +362,9 @@ class Pointers:
     def clear(self) -> bool:
         """Whether pointers say all that matters.
 
-        Not where a schema is embedded under an address of its own or a reference leads to an
-        address (pointers may then start elsewhere than at the root), nor where a reference lies
-        below a condition, or leads there: what it leads to would look unconditional.
+        Not where a schema has an address of its own or a reference leads to one (pointers may then
+        start elsewhere than at the root), nor where a reference lies below a condition, or leads
+        there: what it leads to would look unconditional.
         """
         for schema, conditional in _schemas(self.root):
             base = schema.get(self._id)
@@ -412,7 +402,7 @@ class Pointers:
                 continue
             depth += key in FOR_MEMBERS or key in FOR_ITEMS
             here = here[key]
-            if key in MAPS or key in _DEFINITIONS or (key in LISTS and isinstance(here, list)):
+            if key in MAPS or key in DEFINITIONS or (key in LISTS and isinstance(here, list)):
                 here = _entry(here, entry)
                 at += 1
         if keyword is None and not isinstance(here, dict | bool):
@@ -424,7 +414,7 @@ class Pointers:
         """The schema with `key`: `schema` itself, or what its reference leads to."""
         while isinstance(schema, dict) and "$ref" in schema:
             self._hops += 1
-            if key in _DEFINITIONS:
+            if key in DEFINITIONS:
                 return schema
             if key in schema or self._hops > _MAX_HOPS:
                 return None

@@ -2,9 +2,8 @@
 
 For each kind of place there is an order of precedence, the most specific keyword first: the tuples
 below, for keys that of `KeyRules`. The first keyword in the order that any applicable subschema has
-is in force, where it stands. In all of them ``not`` and then ``type`` come last; where a value has
-none of them, it is the keyword that applies the value's schema (``properties``, ``items``, and so
-on) that governs it.
+is in force. In all of them ``not`` and then ``type`` come last; a value without any is governed by
+the keyword that applies its schema (``properties``, ``items``, and so on).
 
 As long as what is written leaves more than one branch of an ``anyOf``, ``oneOf`` or ``if`` and the
 branches do not say the same, that keyword is in force, with the precedence of the most specific
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from harness.explain.applicable import Alternatives, Branches, Source, admits, matchable
-from harness.jsontext.partial import Frame
+from harness.jsontext.partial import Frame, encoded
 from harness.jsontext.pointers import MISSING
 from harness.schemas.schema import listed, mapping, matches, same, strings
 
@@ -245,7 +244,7 @@ class KeyRules:
         self._written = frame.names
         self._orders = list(_orders_of(sources))
         names = {name for order in self._orders for name in order.places}
-        self._names = [(name.encode("utf-8", "surrogatepass"), name) for name in names]
+        self._names = [(encoded(name), name) for name in names]
         self._patterns = {e for one in sources for e in mapping(one.schema, "patternProperties")}
         sure = (one.schema for one in sources if not one.undecided)
         self._closed = any(schema.get(word) is False for schema in sure for word in _NAMING[1:])

@@ -106,14 +106,6 @@ class Vocabulary:
         return self.eos_ids[0]
 
     @cached_property
-    def plain_first(self) -> npt.NDArray[np.int16]:
-        """The first byte of every ordinary token that may stand in a JSON string, else -1."""
-        from harness.jsontext.lexer import plain_end  # hosts have no need of it
-
-        first = [text[0] if text and plain_end(text) == len(text) else -1 for text in self.tokens]
-        return np.where(self.special, -1, first).astype(np.int16)
-
-    @cached_property
     def respelling(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The tokens whose bytes another spelling of JSON could leave out, shape ``(size,)`` each.
 

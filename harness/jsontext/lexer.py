@@ -35,12 +35,10 @@ class Mode(IntEnum):
 
     @property
     def in_string(self) -> bool:
-        """Whether this is inside a key or a string value."""
         return self in (Mode.KEY_STRING, Mode.STRING)
 
     @property
     def in_number(self) -> bool:
-        """Whether this is inside a number."""
         return self >= Mode.MINUS
 
 
@@ -57,7 +55,6 @@ class State(NamedTuple):
 
     @property
     def can_end(self) -> bool:
-        """Whether the text is complete as it stands."""
         return self.mode is Mode.DONE or (not self.stack and self.mode in NUMBER_ENDS)
 
 

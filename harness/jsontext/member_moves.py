@@ -1,8 +1,7 @@
 """Other orders of the members of a value, found from where an engine refuses one.
 
-An engine that takes members in an order of its own refuses one that comes too early or too late: at
-its key, at what stands before that, or within its value where the order has led into another
-branch.
+An engine with an order of its own refuses a member that comes too early or too late: at its key, at
+what stands before that, or within its value where the order has led into another branch.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ class _Refused(NamedTuple):
 class OrderSearch:
     """A search for an order of members that is taken, the text that is taken furthest first.
 
-    Of `refused`, some texts of a value with the byte that is refused, it begins with the first that
-    is taken furthest. Where no order leads on, what it came to is spelled otherwise. The first
-    bytes `written` stay as they are.
+    `refused` are texts of a value with the byte that is refused. Where no order leads on, what it
+    came to is spelled otherwise. The first bytes `written` stay as they are.
     """
 
     def __init__(self, refused: Sequence[tuple[bytes, int]], written: int = 0) -> None:

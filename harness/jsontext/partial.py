@@ -1,7 +1,7 @@
 """The document that a prefix of a JSON text has written so far, and values laid out as it is.
 
-A cursor goes over a text byte by byte and knows, beside the lexer's state, every open container
-with its members or the number of its items. It is a value: to try some bytes is to make another.
+A cursor knows, beside the lexer's state, every open container with its members or the number of its
+items. It is a value: to try some bytes is to make another.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class Frame(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the finished members."""
         return frozenset(name for name, _ in self.members)
 
 
@@ -64,7 +63,6 @@ class Cursor(NamedTuple):
 
     @property
     def mode(self) -> Mode:
-        """What the text is in the middle of."""
         return self.state.mode
 
     @property
@@ -78,6 +76,11 @@ def decoded(raw: bytes) -> str:
     if b"\\" not in raw:
         return raw.decode("utf-8", "surrogatepass")
     return str(json.loads(b'"' + raw + b'"'))
+
+
+def encoded(text: str) -> bytes:
+    """The characters in UTF-8, with halves of surrogate pairs as if they were any."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def parse_number(text: str) -> int | float:
@@ -163,7 +166,7 @@ def trace(cursor: Cursor, data: bytes) -> Iterator[tuple[int, Cursor | None]]:
         end = at + 1
         if cursor.mode.in_string and not cursor.state.part:
             end = max(end, plain_end(data, at))
-        elif cursor.mode in _BETWEEN and (blank := _SPACE.match(data, at)):
+        elif cursor.mode in BETWEEN and (blank := _SPACE.match(data, at)):
             end = blank.end()
         here = _after(cursor, data[at:end])
         yield end, here
@@ -173,9 +176,10 @@ def trace(cursor: Cursor, data: bytes) -> Iterator[tuple[int, Cursor | None]]:
 
 
 _SPACE = re.compile(rb"[ \t\n\r]+")
-_BETWEEN = frozenset(
+BETWEEN = frozenset(
     mode for mode in Mode if not mode.in_string and not mode.in_number and mode is not Mode.LITERAL
 )
+"""Where white space may come."""
 
 
 def _after(cursor: Cursor, piece: bytes) -> Cursor | None:

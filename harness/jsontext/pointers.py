@@ -74,7 +74,6 @@ def replaced(value: Any, path: Sequence[str | int], new: Any) -> Any:
 
 
 def without(members: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """A copy of an object without some of its members."""
     return {name: one for name, one in members.items() if name not in names}
 
 

@@ -25,11 +25,6 @@ Arranged = Callable[[Frames, dict[str, Any]], Iterable[tuple[str, Any]]]
 """The members of an object in the order in which to write them; the frames end with its own."""
 
 
-def as_they_come(_frames: Frames, members: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Members in their own order."""
-    return members.items()
-
-
 class LastWritten(Enum):
     """What stands before the first member or item still to come of the innermost container."""
 
@@ -48,9 +43,12 @@ class ValueSuffix(NamedTuple):
 
 
 def rest_of(
-    layout: Layout, cursor: Cursor, document: Any, arranged: Arranged = as_they_come
+    layout: Layout, cursor: Cursor, document: Any, arranged: Arranged | None = None
 ) -> bytes | None:
-    """What is left to write of `document` after `cursor`; None when they do not agree."""
+    """What is left to write of `document` after `cursor`; None when they do not agree.
+
+    Members come in their own order, or are `arranged`.
+    """
     containers = [part_at(document, path_of(outer)) for outer in nested(cursor.frames)]
     for frame, here in zip(cursor.frames, containers, strict=True):
         if not isinstance(here, dict if frame.is_object else list):
@@ -63,7 +61,7 @@ def rest_of(
         depth, top, here = len(frames), frames[-1], containers[len(frames) - 1]
         if top.is_object:
             left = {name: inner for name, inner in here.items() if name not in top.names}
-            members = arranged(cursor.frames[:depth], left)
+            members = left.items() if arranged is None else arranged(cursor.frames[:depth], left)
             parts = [layout.member(name, inner, depth) for name, inner in members]
         else:
             parts = [layout.dump(item, depth) for item in here[top.size :]]

@@ -1,8 +1,7 @@
 """Where the values, members and items of a JSON text lie, found as they are asked for.
 
-A node is looked into only when its members or items are wanted, one compiled pattern a member;
-what is nested below is skipped by a map of the brackets. Texts must be JSON (RFC 8259); offsets
-count bytes.
+A node is looked into only when its members or items are wanted; what is nested below is skipped by
+a map of the brackets. Texts must be JSON (RFC 8259); offsets count bytes.
 """
 
 from __future__ import annotations
@@ -72,17 +71,14 @@ class ValueSpan:
 
     @property
     def members(self) -> tuple[Entry, ...]:
-        """The members of an object; none for every other value."""
         return self.entries if self.kind == "object" else ()
 
     @property
     def items(self) -> tuple[Entry, ...]:
-        """The items of an array; none for every other value."""
         return self.entries if self.kind == "array" else ()
 
     @property
     def names(self) -> set[str]:
-        """The names of the members of an object; empty for every other value."""
         return {member.name for member in self.members}
 
     def child(self, key: str | int) -> ValueSpan | None:
@@ -93,10 +89,9 @@ class ValueSpan:
 
     @property
     def last(self) -> Part:
-        """The bytes that complete the value.
+        """The bytes that complete the value: the closing quote or bracket, the whole of a literal.
 
-        The closing quote or bracket; for a number, which nothing closes, the byte after it, or
-        the end of the text; a literal is complete with its first byte and is named as a whole.
+        For a number, which nothing closes, the byte after it, or the end of the text.
         """
         if self.kind == "number":
             return self.end, min(self.end + 1, len(self.text))
@@ -189,10 +184,7 @@ def raw_members(text: bytes) -> dict[str, bytes]:
 
 
 def characters(node: ValueSpan) -> list[Part]:
-    """The span of every character of a string, in the order of `node.value`.
-
-    Only strings without halves of surrogate pairs have one span for each character.
-    """
+    """The span of every character of a string that has no halves of surrogate pairs."""
     return [found.span() for found in _CHARACTER.finditer(node.text, node.start + 1, node.end - 1)]
 
 
@@ -202,11 +194,7 @@ def _name(raw: bytes) -> str:
 
 
 def _closers(text: bytes) -> dict[int, int]:
-    """For the offset of every opening bracket the offset after the closing one.
-
-    Raises:
-        JsonError: They do not match; nothing else is looked at.
-    """
+    """For the offset of every opening bracket that after the closing one; or a `JsonError`."""
     found: dict[int, int] = {}
     pending: list[int] = []
     at = 0

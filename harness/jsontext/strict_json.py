@@ -169,9 +169,8 @@ def keeps_numbers(text: bytes, *, roughly: bool = False) -> bool:
     """Whether every number of `text`, JSON without duplicate keys, survives being read as a double.
 
     A number survives when its double's shortest spelling is the number; one of 2**53 or more must
-    also equal its double exactly, since integers are compared with it, unless `roughly`: meant for
-    schemas, where 1.7976931348623157e308 stands for "any". Integers without fraction and exponent
-    are read exactly at any size.
+    also equal its double exactly, since integers are compared with it, unless `roughly`: for
+    schemas, where 1.7976931348623157e308 stands for "any". Integers are read exactly at any size.
     """
     alike = text.translate(_DIGITS_ALIKE)
     if not any(part in alike for part in _SUSPICIOUS):

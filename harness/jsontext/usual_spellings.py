@@ -5,20 +5,18 @@ writes it compactly, as Python's `json.dumps` does, or indented by two spaces; i
 came, as the schema declares them, or as refusals of an engine lead; its characters raw or
 escaped; its numbers as they came, as the shortest decimal, as an integer, without an exponent, or
 in the 17 digits of which every program reads the same double.
-Here a text that is written up to some byte is finished in each of these ways; from its first byte
-on, that is the whole value in each of them. Engines differ in which of these they take, so a value
-counts as lost only where none is taken.
+Here a text that is written up to some byte is finished in each of these ways. A value counts as
+lost only where an engine takes none of them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, product
 from operator import is_
 from typing import Any, Final
@@ -53,7 +51,6 @@ _IN_NUMBER: Final = b"-+.0123456789Ee"
 
 
 def as_given(_path: str, names: Sequence[str]) -> Sequence[str]:
-    """Members in the order in which they came."""
     return names
 
 
@@ -64,15 +61,10 @@ def usual_spellings(
     most: int = MOST,
     first: Sequence[Way] = (),
 ) -> dict[bytes, Way]:
-    """The usual spellings of the value of `text`, JSON, that begin with its first bytes.
+    """The usual spellings of the value of `text`, JSON, of which so many bytes are `written`.
 
-    Args:
-        written: So many bytes stand already, and stay as they are.
-        orders: The orders of members to write, likeliest first.
-        first: The ways of writing to begin with.
-
-    Returns:
-        Whole texts, at most so many, each once, with the way in which it is written.
+    Whole texts, `most` at most, each once, with the way in which it is written. The ways `first`
+    come before others; members have one of the `orders`, likeliest first.
     """
     found: dict[bytes, Way] = {}
     forms: list[Sequence[Any]] = [
@@ -98,9 +90,6 @@ def usual_spellings(
 @lru_cache(1 << 10)
 def _spelled(text: bytes, written: int, document: _Form, layout: Layout) -> bytes:
     """The text of a document that begins with the first bytes of `text`."""
-    if not written and layout.indent is None and document.is_simple:
-        with contextlib.suppress(UnicodeEncodeError):  # half a surrogate pair
-            return _encoder(layout)(document.value).encode()
     cursor, stripped = after(text[:written]), len(text[:written].rstrip(_BLANK))
     assert cursor is not None, "a prefix of JSON goes on"
     inside = cursor.mode.in_string or cursor.mode.in_number or cursor.mode is Mode.LITERAL
@@ -127,35 +116,17 @@ class _Form:
 
     value: Any
 
-    @cached_property
-    def is_simple(self) -> bool:
-        """Whether Python's own encoder writes it, as it knows no numbers with their spelling."""
-        return not _has_spelled(self.value)
-
-
-def _has_spelled(value: Any) -> bool:
-    if isinstance(value, dict | list):
-        return any(map(_has_spelled, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, Spelled)
-
-
-@lru_cache
-def _encoder(layout: Layout) -> Callable[[Any], str]:
-    separators = (f",{layout.comma.decode()}", f":{layout.colon.decode()}")
-    return json.JSONEncoder(ensure_ascii=layout.ascii, separators=separators).encode
-
 
 @lru_cache(1 << 9)
 def _form(text: bytes, numbers: str, order: Order) -> _Form:
     """The value of `text`, with numbers in a form and members in an order."""
     if order is not as_given:
-        before = _form(text, numbers, as_given)
-        value = _ordered(before.value, order, "")
+        before, numbers = _form(text, numbers, as_given), _NUMBERS[0]
     elif numbers != _NUMBERS[0]:
         before = _form(text, _NUMBERS[0], as_given)
-        value = _numbered(before.value, numbers)
     else:
         return _Form(load(text))
+    value = _rewritten(before.value, numbers, order, "")
     return before if value is before.value else _Form(value)
 
 
@@ -165,41 +136,29 @@ def _choices(*counts: int) -> Sequence[Way]:
     return sorted(product(*map(range, counts)), key=lambda way: sum(at > 0 for at in way))
 
 
-def _ordered(value: Any, order: Order, path: str) -> Any:
-    """The value with its members in an order; itself where they are."""
+def _rewritten(value: Any, numbers: str, order: Order, path: str) -> Any:
+    """The value at `path` with numbers in a form and members in an order; itself where they are."""
+
+    def below(one: Any, step: str) -> Any:
+        return _rewritten(one, numbers, order, f"{path}/{step}")
+
     if isinstance(value, dict):
-        names = order(path, tuple(value))
-        members = {one: _ordered(value[one], order, f"{path}/{escape(one)}") for one in names}
+        members = {one: below(value[one], escape(one)) for one in order(path, tuple(value))}
         same = all(map(is_, members, value)) and all(map(is_, members.values(), value.values()))
         return value if same else members
     if isinstance(value, list):
-        numbered = ((min(at, _NUMBERED), one) for at, one in enumerate(value))
-        items = [_ordered(one, order, f"{path}/{ITEM}{at}") for at, one in numbered]
+        items = [below(one, f"{ITEM}{min(at, _NUMBERED)}") for at, one in enumerate(value)]
         return value if all(map(is_, items, value)) else items
-    return value
-
-
-def _numbered(value: Any, how: str) -> Any:
-    """The value with its numbers in a form; itself where they are."""
-    if isinstance(value, dict):
-        members = {name: _numbered(one, how) for name, one in value.items()}
-        return value if all(map(is_, members.values(), value.values())) else members
-    if isinstance(value, list):
-        items = [_numbered(one, how) for one in value]
-        return value if all(map(is_, items, value)) else items
-    if isinstance(value, str | bool | None):
+    if numbers == _NUMBERS[0] or isinstance(value, str | bool | None):
         return value
     text = value.text if isinstance(value, Spelled) else str(value)
-    spelled = _spelled_number(text, how)
+    spelled = _spelled_number(text, numbers)
     return value if spelled == text else Spelled(spelled)
 
 
 @lru_cache(maxsize=1 << 14)
 def value_key(text: bytes) -> str:
-    """The same for two JSON texts where they have the same value, and else another.
-
-    Empty for what is no JSON.
-    """
+    """The same for two JSON texts of the same value alone; empty for what is no JSON."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.analysis.breakdown import crossed
 from harness.analysis.stored import stored_run
+from harness.analysis.tally import crossed
 from tests.books import Book, all_bugs, classes
 
 DECLARED = {"order": ("departure", "x-order"), "said": ("warned", "x-warns")}

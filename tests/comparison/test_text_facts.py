@@ -25,9 +25,17 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
     text = json.dumps(schema)
     judge = InProcessJudge()
     assert judge.open(text) is None
-    facts = TextFacts(text, schema, judge.valid_without_formats)
-    assert facts.may_be_format("false_acceptance", keyword) is (found is not None)
-    assert found is None or facts.format_alone([b'"12"', b'"123"']) == found
+    asked = []
+
+    def valid_without_formats(texts):
+        asked.extend(texts)
+        return judge.valid_without_formats(texts)
+
+    facts = TextFacts(text, schema, valid_without_formats)
+    texts = [b'"12"', b'"123"']
+    alone = facts.format_alone_of(["false_acceptance"] * 2, [keyword] * 2, texts.__getitem__)
+    assert asked == (texts if found is not None else [])
+    assert alone == (found or [False, False])
 
 
 @pytest.mark.parametrize(

@@ -170,19 +170,16 @@ def test_candidates_do_not_depend_on_what_was_asked_before(name, data):
 
 @given(st.sampled_from(sorted(REACHABLE)), st.data())
 def test_a_group_has_what_each_of_its_tokens_has(name, data):
-    """Also where only a few are looked at, because of what their bytes are."""
     schema, reference, _, _ = REACHABLE[name]
     vocabulary = byte_vocabulary([token for token in TOKENS if len(token) > 1])
     k = data.draw(st.integers(0, len(reference)))
     ids = data.draw(st.lists(st.integers(0, vocabulary.size - 2), min_size=1))
     tokens = [vocabulary.tokens[one] for one in ids]
     singly = [Continuations(schema, reference.encode()).at(k).candidates(one) for one in tokens]
-    for first in (None, vocabulary.plain_first[ids]):
-        context = Continuations(schema, reference.encode()).at(k)
-        index, groups = context.group(tokens, first)
-        assert [groups[one] for one in index.tolist()] == singly
-        assert len({id(group) for group in groups}) == len(groups)
-        assert list(dict.fromkeys(index.tolist())) == list(range(len(groups)))
+    index, groups = Continuations(schema, reference.encode()).at(k).group(tokens)
+    assert [groups[one] for one in index.tolist()] == singly
+    assert len({id(group) for group in groups}) == len(groups)
+    assert list(dict.fromkeys(index.tolist())) == list(range(len(groups)))
 
 
 @pytest.mark.parametrize(("reference", "k"), [(b"[]", -1), (b"[]", 3), (b"[", 0)])

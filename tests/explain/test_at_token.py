@@ -74,7 +74,6 @@ def test_of_a_plain_error_every_token_without_hope_is_located(planted, resolver)
 class Tries:
     """Tries the same completions on every token, one after the other."""
 
-    name = "tries"
     valid_completion_exonerates = True
 
     def __init__(self, *texts: bytes) -> None:

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.breakdown import case_statuses, crossed
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.stored import StoredRun
+from harness.analysis.tally import case_statuses, crossed
 from harness.bugs.scripts import script
 from harness.classification.departures import Catalogue
 from harness.cli.runs import report

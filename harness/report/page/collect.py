@@ -9,11 +9,10 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from harness import __version__
-from harness.analysis.breakdown import case_statuses, crossed
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import COLUMNS
 from harness.analysis.stored import stored_run
-from harness.analysis.tally import summary
+from harness.analysis.tally import case_statuses, crossed, summary
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
