@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any, Final
 
@@ -58,10 +58,12 @@ def static_page(title: str, heading: str, lead: str, body: str) -> str:
     return _page("render/static_page.html", {"body": body}, **texts)
 
 
-def page_with_data(template: str, scripts: tuple[str, ...], data: Mapping[str, Any]) -> str:
-    """A page whose programs show `data`; the template has policy, style, script and data."""
+def page_with_data(
+    template: str, title: str, scripts: Iterable[str], data: Mapping[str, Any]
+) -> str:
+    """A page whose programs show `data`; the template has `script` and `data`."""
     script = "\n".join(["'use strict';", *map(asset, scripts)])
-    return _page(template, {"script": script, "data": embedded(data)})
+    return _page(template, {"script": script, "data": embedded(data)}, title=title)
 
 
 def _page(template: str, ours: Mapping[str, str], **texts: str) -> str:

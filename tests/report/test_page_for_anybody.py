@@ -137,7 +137,7 @@ FAINT_EDGES = (
     LIGHT
     + """
 const paper = light(parts(getComputedStyle(document.body).backgroundColor));
-return [...document.querySelectorAll('button:not(.link, .cell), select, input[type="search"], .f-4, .f-5')].filter((node) => {
+return [...document.querySelectorAll('button:not(.link, .cell), select, input[type="search"]')].filter((node) => {
   const style = getComputedStyle(node);
   const edge = style.boxShadow === 'none' ? style.borderTopColor : style.boxShadow;
   return between(light(parts(edge)), paper) < 3;

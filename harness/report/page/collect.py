@@ -33,8 +33,8 @@ _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
 def assembled(data: Mapping[str, Any]) -> str:
-    scripts = tuple(f"report/page/{name}" for name in _SCRIPTS)
-    return page_with_data("report/page/page.html", scripts, data)
+    scripts = (f"report/page/{name}" for name in _SCRIPTS)
+    return page_with_data("report/page/page.html", "maskcourt report", scripts, data)
 
 
 def collect(

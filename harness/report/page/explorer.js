@@ -235,12 +235,6 @@ function codePoints(one) { return one.token && !one.token.special ? beyondAscii(
 const tokenText = (token) => token.special ? [safe(token.text) || `special token ${token.id}`] : token.text === '' ? ['(empty)'] : visible(token.text);
 const textParts = (text) => text.map((part) => typeof part === 'number' ? el('span', { class: 'cut' }, ` [${count(part)} bytes left out] `) : visible(part)).flat();
 
-// What the kinds mean that a table names and no section above defines, below that table.
-function explainKinds(id, kinds) {
-  const said = KIND_ORDER.filter((kind) => kinds.has(kind) && tone(kind) === 'other').map((kind) => `${words(kind)}: ${DATA.kinds[kind]}`);
-  if (said.length) byId(id).append(el('p', { class: 'note' }, `${said.join('. ')}.`.replace(/(^|\. )\w/g, (begin) => begin.toUpperCase())));
-}
-
 const MEANING = {
   false_acceptance: (one, group) => `${group.engine} lets this ${one.token && group.evidence === 'walk' ? 'token through and goes on to the end' : 'text through to its end'}. ${group.keyword === 'json' ? 'The text is no JSON: the parser refuses it, so that no validator is asked' : 'Both validators call the text invalid'}${group.evidence === 'walk' ? ', and no completion that was tried behind this token is valid' : ''}.`,
   false_rejection: (one, group) => one.accepter ? `${group.engine} forbids this token. ${one.accepter} allows it and goes on to the end, and both validators call the text valid.` : `${group.engine} forbids this token of a text that both validators call valid.`,
@@ -329,7 +323,9 @@ function explorer() {
     ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence, effect, what shows it, and whether the error is located). `
       + `${count(about.shown)} of them are explained here: as many of each sort as there is room for, bugs first, drawn with seed ${about.seed}. Counts are of all. Verdicts that are unresolved have no witness and are not listed.`
     : `The run holds ${plural(all, 'verdict')}; none are explained here.`;
-  explainKinds('table-errors', new Set(groups.map((group) => group.kind)));
+  // What the kinds mean that the table of errors names and no section above defines.
+  const defined = KIND_ORDER.filter((kind) => tone(kind) === 'other' && groups.some((group) => group.kind === kind)).map((kind) => `${words(kind)}: ${DATA.kinds[kind]}`);
+  if (defined.length) byId('table-errors').append(el('p', { class: 'note' }, `${defined.join('. ')}.`.replace(/(^|\. )\w/g, (begin) => begin.toUpperCase())));
   filterForm();
   refresh(false);
   byId('list').addEventListener('keydown', keys);
