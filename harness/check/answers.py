@@ -56,7 +56,6 @@ _IN_SHORT: Final = {
     kinds.FORMAT_ONLY: "what `format` alone forbids",
     kinds.NOT_JSON: "the text that is no JSON",
 }
-_DOING: Final = {"compile": "while it compiled the schema"}
 _OUTCOMES: Final = {
     "crashed": "it crashed",
     "timed_out": "it took too long",
@@ -339,8 +338,8 @@ def _ends(run: RunDirectory, engine: str) -> tuple[dict[str, tuple[Status, str]]
         elif what in EXCLUDING:
             ends[row["case"]] = "failed", f"its adapter is at fault, {row['message']}"
         elif what not in ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS):
-            doing = _DOING.get(row["stage"], "while it was asked for masks")
-            ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
+            doing = "compiled the schema" if row["stage"] == "compile" else "was asked for masks"
+            ends[row["case"]] = "failed", f"{_OUTCOMES[what]} while it {doing}: {row['message']}"
     return ends, backends
 
 

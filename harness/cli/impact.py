@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +112,7 @@ def answers_table(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, An
         others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
         numbers = (engine[key] for key in ("items", "answered", "parsed", "correct"))
         rows.append((name, *numbers, _share(engine["share"]), others))
-    return _table(f"answers to {task['name']}, {plural(task['items'], 'item')}", columns, rows)
+    return Table.of(f"answers to {task['name']}, {plural(task['items'], 'item')}", columns, rows)
 
 
 def masks_table(engines: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -128,13 +128,13 @@ def masks_table(engines: Mapping[str, Mapping[str, Any]]) -> Table:
             rest = (engine["rulings"][word] for word in ("right", "open"))
             masses = (f"{engine[key]:.3%}" for key in ("removed", "proven_mass", "losing_mass"))
             rows.append((name, engine["tokens"], engine["overruled"], *costs, *rest, *masses))
-    return _table("what masks took from the model", (*columns, *mass), rows)
+    return Table.of("what masks took from the model", (*columns, *mass), rows)
 
 
 def _times(engines: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = ("engine", "first mask ms", "mask ms", "model ms", "texts a step")
     rows = [(name, *_cells(engine["cost"])) for name, engine in engines.items()]
-    return _table("time per token", (*columns, "overhead", "whole answer"), rows)
+    return Table.of("time per token", (*columns, "overhead", "whole answer"), rows)
 
 
 def _cells(cost: Mapping[str, float | None]) -> list[str]:
@@ -144,7 +144,3 @@ def _cells(cost: Mapping[str, float | None]) -> list[str]:
         "" if (number := cost[name]) is None else form.format(number)
         for name, form in forms.items()
     ]
-
-
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    return Table.of(title, columns, [dict(zip(columns, row, strict=True)) for row in rows])

@@ -42,9 +42,7 @@ def engines(context: click.Context, as_json: bool) -> None:
         return
     names = ("engine", "version", "option", "default", "meaning")
     rows = [
-        dict(
-            zip(names, (name, row.get("problem") or "; ".join(_versions(row)), *cells), strict=True)
-        )
+        (name, row.get("problem") or "; ".join(_versions(row)), *cells)
         for name, row in listed.items()
         for cells in [
             (option_, json_module.dumps(about["default"]), about["help"])

@@ -128,7 +128,3 @@ def _interrupted(kept: str, arguments: Sequence[str]) -> NoReturn:
     with contextlib.suppress(OSError):  # the terminal is gone: that is what SIGHUP tells
         tell("maskcourt: interrupted" + f"; {kept}" * bool(kept))
     sys.exit(128 + interrupts.received())
-
-
-if __name__ == "__main__":
-    main()

@@ -69,14 +69,15 @@ def print_digest(
     end += (part for name in engines for part in _problems(name, reasons.get(name, {})))
     end += (part for line in _closing(stored, tally, path, bugs) for part in _cut(line))
     judged = _is_judged(tally)
-    shown = [for_terminal(headline(tally, intervals=False))] * judged
-    if not judged:
+    room = _LINES - len(end)
+    if judged:
+        table = for_terminal(headline(tally, intervals=False))
+        room -= len(console.render_lines(table))
+        console.print(table)
+    else:
         causes = _not_walked(tally)
         text = f"Nothing could be judged: no engine on any of {schemas(tally['cases'])}"
         print_lines(_cut(text + (f" ({causes})" if causes else "") + "."), console)
-    room = _LINES - len(end) - sum(len(console.render_lines(table)) for table in shown)
-    for table in shown:
-        console.print(table)
     if bugs is not None and bugs.bugs:
         print_lines(_bugs_by_engine(bugs, tally, room), console)
     elif judged:

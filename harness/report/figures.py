@@ -21,7 +21,7 @@ from harness.analysis.timing import Distributions, distributions
 from harness.files import writing
 from harness.optional import require
 from harness.render.table import Row
-from harness.report.tables import Digest, digest, rows_where
+from harness.report.tables import Digest, digest
 from harness.runs.directory import RunDirectory
 
 NAMES = ("headline_rates", "timings")
@@ -125,7 +125,7 @@ def _headline_rates(found: Digest) -> Any:
     """Loss and leak: bars by what shows it, with the interval of the whole."""
     figure, panels = _figure(1.0 + 0.4 * max(2, len(found.engines)), 2, sharey=True)
     for axes, (measure, title) in zip(panels, _TITLES.items(), strict=True):
-        rows = rows_where(found.tables["headline_rates"], measure=measure)
+        rows = [row for row in found.tables["headline_rates"].rows if row["measure"] == measure]
         of = [max(1, row["of"]) / 100 for row in rows]
         ends = _stacked(axes, rows, _OF_VALUE, of)
         for line, row in enumerate(rows):

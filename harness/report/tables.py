@@ -29,11 +29,10 @@ from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
 
-_CASE: Final = ("schema", "text", "token")
 BUG_COLUMNS: Final = (
     *("engine", "version", "id", "kind", "effect", "title", "cases", "real", "plain", "rare"),
     *("judged", "share", "low", "high", "verdicts", "verdict", "state", "thread", "also_in"),
-    *_CASE,
+    *("schema", "text", "token"),
 )
 """Columns of `bug_rows`; `schema`, `text` and `token` are the smallest case; of `cases` so many are
 shown by a `real` value, by a `plain` one, by `rare` ones alone."""
@@ -91,7 +90,7 @@ def headline(summary: Summary, *, intervals: bool = True) -> Table:
             return "not judged"
         parts = [f"{rate['schemas']:,} of {rate['of']:,}", f"{rate['real']:,} real"]
         if intervals:
-            shares = (with_interval(rate[name], percent) for name in ("share", "real_share"))
+            shares = (_with_interval(rate[name]) for name in ("share", "real_share"))
             parts = [f"{part}: {share}" for part, share in zip(parts, shares, strict=True)]
         parts += [f"{rate['declared']:,} declared"] * bool(rate["declared"])
         parts += [f"rare alone {rate['rare']:,}"] * bool(rate["rare"])
@@ -195,13 +194,13 @@ def _rates(summary: Summary) -> Table:
     return Table.of("Rates: shares of schemas", columns, filled)
 
 
-def pairs(summary: Summary) -> Table:
-    """Engines two by two: on how many common schemas only one of them errs."""
+def pairs(summary: Summary, names: Sequence[str] = PAIR) -> Table:
+    """Engines two by two, columns by `names`: on how many common schemas only one of them errs."""
     numbers = {"schemas": "of", "both": None, "only_first": None, "only_second": None}
     shown = {"p": _p, "p_holm": _p}
     columns = [
         Column(name, numbers.get(name), shown=shown.get(name, plain), fold=name not in numbers)
-        for name in PAIR
+        for name in names
     ]
     note = "loss and leak by everyday values, and by real ones;\n" + (
         "p: McNemar's exact test, corrected for the number of pairs (Holm);\n"
@@ -225,14 +224,14 @@ def _p(value: float | None) -> str:
     return "" if value is None else f"{value:.2g}"
 
 
-def with_interval(ratio: Mapping[str, Any], shown: Callable[[float], str]) -> str:
+def _with_interval(ratio: Mapping[str, Any]) -> str:
     """A ratio with its interval, if it has one."""
     if ratio["value"] is None:
         return ""
-    text = shown(ratio["value"])
+    text = percent(ratio["value"])
     if ratio["low"] is None:
         return text
-    return f"{text} ({shown(ratio['low']).rstrip('%')}-{shown(ratio['high'])})"
+    return f"{text} ({percent(ratio['low']).rstrip('%')}-{percent(ratio['high'])})"
 
 
 def percent(share: float) -> str:
@@ -282,8 +281,3 @@ def write_files(texts: Mapping[str, str], directory: Path) -> list[Path]:
     for name, text in texts.items():
         write_whole(directory / name, text)
     return [directory / name for name in texts]
-
-
-def rows_where(table: Table, **wanted: object) -> Sequence[Row]:
-    """The rows of a table with these cells."""
-    return [row for row in table.rows if all(row[name] == one for name, one in wanted.items())]

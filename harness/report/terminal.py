@@ -53,7 +53,7 @@ def _tables(summary: Summary) -> Iterator[Table]:
     yield tables.matrix(summary)
     if summary["pairs"]:
         tests = ("p_holm", "apart") if summary["sampled"] else ()
-        pairs = tables.pairs(summary).only(*_OF_PAIR, *tests)
+        pairs = tables.pairs(summary, (*_OF_PAIR, *tests))
         yield replace(pairs, rows=pairs.rows[:_ROWS])
     if summary["equal_schemas"]:
         yield tables.equal_schemas(summary)

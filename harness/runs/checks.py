@@ -107,7 +107,7 @@ def check_columns(file: Path, found: pa.Schema) -> None:
         _refuse(file, f"column {min((name for name, _ in odd), default=found.names)}")
 
 
-def check_rows(file: Path, rows: pa.Table | pa.RecordBatch, bounds: Bounds) -> None:
+def check_rows(file: Path, rows: pa.RecordBatch, bounds: Bounds) -> None:
     """Refuse rows in which values are missing, out of range, or name what the run has not."""
     try:
         rows.validate(full=True)  # that words and texts are UTF-8, too
@@ -115,10 +115,9 @@ def check_rows(file: Path, rows: pa.Table | pa.RecordBatch, bounds: Bounds) -> N
         _refuse(file, "how it is stored")
     for name in rows.schema.names:
         column = rows.column(name)
-        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            _check(file, name, chunk, bounds)
-            if pa.types.is_list(chunk.type):
-                _check(file, f"an item of {name}", chunk.flatten(), bounds)
+        _check(file, name, column, bounds)
+        if pa.types.is_list(column.type):
+            _check(file, f"an item of {name}", column.flatten(), bounds)
 
 
 def _check(file: Path, name: str, column: pa.Array, bounds: Bounds) -> None:
