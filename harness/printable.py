@@ -35,14 +35,12 @@ def escaped(text: bytes) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """So many of what a noun names."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def some_of(names: Sequence[str], most: int = 8) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def some_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:

@@ -110,9 +110,7 @@ OTHER_KINDS: Final = tuple(name for name in ERRORS if name not in MAIN_KINDS.val
 
 BUG, WARNED, DEPARTURE = "bug", "warned", "departure"
 CLASSES: Final = (BUG, WARNED, DEPARTURE)
-"""What an error counts as: a bug, what the engine warned of, or what it declares to do otherwise.
-
-A verdict that is open has no class."""
+"""What an error counts as: a bug, or what the engine warned of or declares. Open ones have none."""
 
 INVALID_VALUE, FORMAT_ONLY, NOT_JSON = "invalid_value", "format_only", "not_json"
 """Effects of acceptances: the value is invalid; for its `format` alone; the text is no JSON."""

@@ -120,13 +120,13 @@ def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
     Of more than `room` characters those far from what is refused are left out.
     """
     if one.at < 0 or not one.forbids:
-        text = one.text.decode("utf-8", "backslashreplace")
+        text = escaped(one.text)
         return (text if len(text) <= room else f"{text[: room - 1]}…"), "", ""
     end = one.at + 1
     while one.text[end : end + 1] and one.text[end] & 0xC0 == 0x80:
         end += 1  # the whole character is shown
     parts = (one.text[: one.at], one.text[one.at : end], one.text[end:])
-    before, there, behind = (part.decode("utf-8", "backslashreplace") for part in parts)
+    before, there, behind = map(escaped, parts)
     there = f"»{there or 'the end'}«"
     room -= len(there)
     if len(before) + len(behind) > room:
@@ -136,7 +136,6 @@ def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
 
 
 def covered_line(covered: Covered) -> str:
-    """What was looked at."""
     texts = len(covered.valid) + len(covered.invalid)
     if not texts:
         return _NOTHING
@@ -293,7 +292,6 @@ class CheckOutput(LiveLine):
             self.plain(f"{self._done} of {total} tried on single bytes")
 
     def tell(self, answer: Answer) -> None:
-        """Tell of an answer that was added."""
         if answer.whole:
             if self._early:
                 self._print([answer])
@@ -308,10 +306,7 @@ class CheckOutput(LiveLine):
         self.update(done, "so far single bytes; the whole vocabulary takes longer")
 
     def end(self) -> None:
-        """Print what was not printed: all that is known, whole or not; then what to do about it.
-
-        Of many schemas a sentence for each engine, what each does with which, and the findings.
-        """
+        """Print what was not printed, of many schemas in sentences; then what to do about it."""
         if self._many:
             told = (wrapped(sentence(one, self._answers)) for one in self._answers.engines)
             self.write("".join(f"{line}\n" for lines in told for line in lines))
@@ -326,7 +321,6 @@ class CheckOutput(LiveLine):
             self.write("".join(f"{line}\n" for line in ("What to do:", *advice)))
 
     def _print(self, answers: list[Answer]) -> None:
-        """Print the answers about the schema that are not printed."""
         new = [one for one in answers if one.engine not in self._shown]
         lines = [self._answers.schemas[0]] if new and not self._shown else []
         for one in new:
@@ -372,10 +366,9 @@ def junit(answers: Answers, failures: Sequence[tuple[Answer, str]]) -> str:
     return as_junit(tests)
 
 
-def _smallest_parts(error: ProvenError) -> tuple[str, ...]:
+def _smallest_parts(error: ProvenError) -> tuple[str, str, str]:
     assert error.bug is not None
-    before, there, after = marked_parts(error.bug)
-    parts = (
-        (before, there or b"the end", after) if error.forbids else (error.bug.error.text, b"", b"")
-    )
-    return tuple(part.decode("utf-8", "backslashreplace") for part in parts)
+    if not error.forbids:
+        return escaped(error.bug.error.text), "", ""
+    before, there, after = map(escaped, marked_parts(error.bug))
+    return before, there or "the end", after

@@ -195,7 +195,6 @@ class SchemaCheck:
             return run
 
     def _work(self, spec: EngineSpec) -> None:
-        """All that is asked of one engine."""
         # what is started from here on hears nothing of a Ctrl-C: the main thread decides
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         self._threads.add(threading.get_ident())
@@ -289,7 +288,6 @@ class SchemaCheck:
             yield whole
 
     def _stopper(self, times: float) -> Callable[[], bool]:
-        """What tells that nothing more is to be shrunk or tried."""
         ends = time.monotonic() + self._request.seconds * times
         return lambda: self._stop.is_set() or time.monotonic() > ends
 

@@ -45,7 +45,6 @@ class BaselineCheck:
 
     @property
     def asked(self) -> bool:
-        """Whether there is anything to do."""
         return bool(self.baseline or self.write_baseline or self.junit or self.summary)
 
     def read(self) -> Baseline | None:

@@ -105,7 +105,6 @@ def _known(path: Path | None) -> frozenset[tuple[str, ...]]:
 
 
 def _new(answer: Answer, known: frozenset[tuple[str, ...]]) -> Answer:
-    """What of an answer is not known."""
     about = answer.schema, answer.engine
     errors = tuple(e for e in answer.errors if (*about, e.effect, e.keyword) not in known)
     is_known = (*about, answer.status) in known

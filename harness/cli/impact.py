@@ -86,7 +86,6 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
 
 
 def comparison_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Who is better."""
     yield from (pair["verdict"] for pair in summary["pairs"])
     if summary["unanswerable"]:
         yield (
@@ -98,7 +97,7 @@ def comparison_lines(summary: Mapping[str, Any]) -> Iterator[str]:
 def _share(share: Mapping[str, Any]) -> str:
     if share["value"] is None:
         return ""
-    if share["low"] is None or share["high"] is None:
+    if share["low"] is None:
         return f"{share['value']:.1%}"
     return f"{share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
 
@@ -133,14 +132,11 @@ def masks_table(engines: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def _times(engines: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = ("engine", "first mask ms", "mask ms", "model ms", "texts a step")
-    rows = [(name, *_cells(engine["cost"])) for name, engine in engines.items()]
-    return Table.of("time per token", (*columns, "overhead", "whole answer"), rows)
-
-
-def _cells(cost: Mapping[str, float | None]) -> list[str]:
     forms = {"compile": "{:.1f}", "mask": "{:.3f}", "model": "{:.2f}", "texts": "{:.1f}"}
     forms |= {"overhead": "{:+.1f}%", "whole": "{:+.1f}%"}
-    return [
-        "" if (number := cost[name]) is None else form.format(number)
-        for name, form in forms.items()
-    ]
+    rows = []
+    for name, engine in engines.items():
+        costs = ((form, engine["cost"][what]) for what, form in forms.items())
+        cells = ("" if number is None else form.format(number) for form, number in costs)
+        rows.append((name, *cells))
+    return Table.of("time per token", (*columns, "overhead", "whole answer"), rows)

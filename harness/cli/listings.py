@@ -57,7 +57,6 @@ def engines(context: click.Context, as_json: bool) -> None:
 
 
 def _versions(row: dict[str, Any]) -> list[str]:
-    """Where which versions of an engine are."""
     installed, tested, at_hand = row["installed"], row["tested"], row["at_hand"]
     words = [f"{installed} installed" if installed else "not installed"]
     words += [f"{version} at hand" for version in at_hand]

@@ -84,7 +84,6 @@ def cli(debug: bool) -> None:
 
 
 def main() -> NoReturn:
-    """Entry point of the console script."""
     debug = "--debug" in sys.argv or os.environ.get("MASKCOURT_DEBUG") == "1"
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     try:

@@ -45,10 +45,7 @@ _TEMPLATES.filters["code"] = lambda text: Markup(html(text))  # noqa: S704 - esc
 
 
 def filled(template: str, **values: Any) -> Markup:
-    """A template of Jinja2 by its name (as in ``check/page.html``) with values.
-
-    Texts are escaped and made printable; the filter ``code`` turns backticks into code.
-    """
+    """A template of the package with values, texts harmless; ``code`` turns backticks into code."""
     return Markup(_TEMPLATES.get_template(template).render(values))  # noqa: S704 - autoescaped
 
 

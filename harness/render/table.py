@@ -60,7 +60,6 @@ class Column:
 
     @property
     def title(self) -> str:
-        """What stands above it."""
         return self.name.replace("_", " ") if self.heading is None else self.heading
 
 
@@ -90,7 +89,6 @@ class Table:
         return cls(title, made, tuple({name: row[name] for name in names} for row in every), note)
 
     def is_right(self, column: Column) -> bool:
-        """Whether a column stands at the right."""
         if column.align:
             return column.align == "right"
         cells = [row[column.name] for row in self.rows if row[column.name] is not None]

@@ -99,5 +99,4 @@ def wrapped(line: str, more: int = 4, most: int | None = None) -> list[str]:
 
 
 def cut(line: str) -> str:
-    """The first 80 characters of a line."""
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

@@ -117,15 +117,11 @@ def _is_judged(tally: Mapping[str, Any]) -> bool:
 
 
 def _not_walked(tally: Mapping[str, Any]) -> str:
-    """Why cases were not walked, with how many."""
     return listed({**tally["not_compared"], **tally["set_aside"]})
 
 
 def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Of each pair of engines on how many schemas one alone loses or leaks a value.
-
-    Empty where all were judged on the same schemas.
-    """
+    """On how many schemas one alone of a pair errs; empty where all were judged on the same."""
     rows = [one for one in pairs if one["values"] == "everyday"]
     if len({one["schemas"] for one in rows}) < 2:
         return ""

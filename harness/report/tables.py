@@ -56,7 +56,6 @@ def words(name: str) -> str:
 
 
 def listed(counts: Mapping[str, int]) -> str:
-    """Counts by name, in words."""
     return ", ".join(f"{words(name)} {count:,}" for name, count in counts.items())
 
 
@@ -80,10 +79,7 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
 
 
 def headline(summary: Summary, *, intervals: bool = True) -> Table:
-    """What leads every report, a line for each engine: what it loses, leaks and refuses.
-
-    Shares stand with their 95% intervals, where `intervals` are wanted and there are any.
-    """
+    """What each engine loses, leaks and refuses; shares with 95% `intervals`, if there are any."""
 
     def shown(rate: Mapping[str, Any]) -> str:
         if not rate["of"]:
@@ -159,7 +155,6 @@ def errors(summary: Summary) -> Table:
 
 
 def compilation(summary: Summary) -> Table:
-    """Schemas by outcome, and what failed later."""
     rows = [
         {"engine": name, **one["compile"], "later": listed(one["failures"])}
         for name, one in summary["engines"].items()
@@ -169,7 +164,6 @@ def compilation(summary: Summary) -> Table:
 
 
 def timings(summary: Summary) -> Table:
-    """Times of `MEASURES` by engine."""
     rows = [
         {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
         for name, one in summary["engines"].items()
@@ -225,7 +219,6 @@ def _p(value: float | None) -> str:
 
 
 def _with_interval(ratio: Mapping[str, Any]) -> str:
-    """A ratio with its interval, if it has one."""
     if ratio["value"] is None:
         return ""
     text = percent(ratio["value"])

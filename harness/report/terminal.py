@@ -71,7 +71,6 @@ def _tables(summary: Summary) -> Iterator[Table]:
 
 
 def _bugs(bugs: BugList, path: str) -> Iterator[str]:
-    """The first bugs of each engine, and how to see all."""
     yield LEGEND
     for name in dict.fromkeys(one.engine for one in bugs.bugs):
         yield name
@@ -80,10 +79,7 @@ def _bugs(bugs: BugList, path: str) -> Iterator[str]:
 
 
 def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
-    """The first bugs of an engine, and how many more.
-
-    Of an engine without any it is said where verdicts are not shrunk yet: they may be its own.
-    """
+    """The first bugs of an engine, and how many more; of none, whether there may be some yet."""
     mine, lines = topics(bugs.of(engine)), []
     for first, *others in mine[:most]:
         met = met_by_any([first, *others])
@@ -94,13 +90,6 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
     if more := sum(map(len, mine[most:])):
         lines.append(f"  and {more:,} more")
     return lines or ["  none yet"] * bool(bugs.pending)
-
-
-def three_digits(number: float) -> str:
-    """A number as readers compare it."""
-    if not number or number >= 100:
-        return f"{number:,.0f}"
-    return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
 
 
 def _timings(summary: Summary) -> Table:
@@ -123,10 +112,11 @@ def _duration(microseconds: float | None) -> str:
     """A time in the unit that fits it, to three digits."""
     if microseconds is None:
         return ""
-    for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if microseconds >= 0.9995 * size:
-            return f"{three_digits(microseconds / size)} {unit}"
-    return f"{three_digits(microseconds)} µs"
+    sizes = {"s": 1e6, "ms": 1e3}
+    unit = next((one for one, size in sizes.items() if microseconds >= 0.9995 * size), "µs")
+    number = microseconds / sizes.get(unit, 1)
+    places = 0 if not number or number >= 100 else 1 if number >= 10 else 2
+    return f"{number:,.{places}f} {unit}"
 
 
 def _walked(name: str, engine: Summary) -> Iterator[str]:

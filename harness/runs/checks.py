@@ -57,7 +57,6 @@ class Bounds:
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any], cases: Collection[str] | None) -> Bounds:
-        """The bounds that a manifest sets."""
         identity = manifest.get("identity", {})
         size = identity.get("vocabulary", {}).get("size", 1 << 24)
         return cls(identity.get("engines", {}), size, cases)

@@ -228,7 +228,6 @@ class RunDirectory:
             ) from error
 
     def release(self) -> None:
-        """Let others write here again."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -251,8 +250,8 @@ def create_or_resume(
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
     """
-    run, is_new = begin_or_go_on(path, identity, notes, RUN)
-    if is_new:
+    run = begin_or_go_on(path, identity, notes, RUN)
+    if not run.finished:
         with writing(path):
             (path / PARTS).mkdir(exist_ok=True)
     run.sweep_up()
@@ -261,8 +260,8 @@ def create_or_resume(
 
 def begin_or_go_on(
     path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any], kind: ManifestKind
-) -> tuple[RunDirectory, bool]:
-    """A locked directory with its manifest, and whether that was written just now.
+) -> RunDirectory:
+    """A locked directory with its manifest, which is written where there is none.
 
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
@@ -273,18 +272,17 @@ def begin_or_go_on(
     run = RunDirectory(path, {}, trusted=True)  # its engines are those that the user names
     run.lock()  # before anything is read or written: two runs may begin at once
     try:
-        is_new = not (path / kind.file).exists()
-        if is_new:
+        if (path / kind.file).exists():
+            run.manifest = read_manifest(path, kind)
+            refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
+        else:
             run.manifest = {"format": kind.format, "identity": identity, **notes}
             with writing(path):
                 write_manifest(path, run.manifest, kind)
-        else:
-            run.manifest = read_manifest(path, kind)
-            refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
     except BaseException:
         run.release()
         raise
-    return run, is_new
+    return run
 
 
 def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
@@ -316,7 +314,6 @@ def write_part(directory: Path, rows: Rows) -> None:
 
 
 def _encoded(name: str, table: pa.Table) -> pa.Buffer:
-    """A table as its file has it."""
     stream = pa.BufferOutputStream()
     pq.write_table(table, stream, **_format(name))
     return stream.getvalue()
@@ -335,7 +332,6 @@ def _is_text(kind: pa.DataType) -> bool:
 
 @functools.cache
 def _format(table: str) -> dict[str, Any]:
-    """How the files of a table are written."""
     return {
         "compression": "zstd",
         "use_dictionary": [
@@ -384,7 +380,6 @@ def _verified(part: Path, name: str) -> Path:
 
 
 def _verify(file: Path, expected: str) -> None:
-    """Refuse a file that is not the one whose checksum was written down."""
     if not file.is_file():
         raise RunDirectoryError(f"{file} is missing", _AGAIN)
     if sha256_of(file) != expected:

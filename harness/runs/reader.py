@@ -65,7 +65,6 @@ class TableCursor:
 
 
 def _split(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """A batch cut where the case changes."""
     column = batch.column("case")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()

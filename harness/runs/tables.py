@@ -171,7 +171,6 @@ class Words:
         return len(self.codes)
 
     def tolist(self) -> list[str]:
-        """The words of all rows."""
         return [self.words[code] for code in self.codes.tolist()]
 
 

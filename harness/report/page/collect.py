@@ -96,7 +96,6 @@ def collect(
 
 
 def _examples(matrix: Mapping[str, Any]) -> set[str]:
-    """The verdicts that the matrix shows."""
     cells = (cell["example"] or {} for cells in matrix.values() for cell in cells.values())
     return {cell["verdict"] for cell in cells if "verdict" in cell}
 

@@ -28,10 +28,7 @@ class _Number(str):
 
 @dataclass
 class SchemaLines:
-    """A schema in lines; `spans` has by pointer the first and the last line that it is about.
-
-    `abridged` says whether parts are left out.
-    """
+    """A schema in lines, `abridged` or whole; `spans` has the first and last line of a pointer."""
 
     lines: list[str] = field(default_factory=list)
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
