@@ -20,13 +20,12 @@ _MARKUP = re.compile(r"([\\`*\[\]<>#|~&$]|(?<![^\W_])_|_(?![^\W_]))")
 
 def printable(text: str, keep: str = "\n") -> str:
     """Nothing in it that a terminal would obey or not show, but for the characters of `keep`."""
-    return text if text.isprintable() else "".join(_written(one, keep) for one in text)
-
-
-def _written(char: str, keep: str) -> str:
-    if char.isprintable() or char in keep:
-        return char
-    return char.encode("unicode_escape").decode()
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in keep else one.encode("unicode_escape").decode()
+        for one in text
+    )
 
 
 def escaped(text: bytes) -> str:

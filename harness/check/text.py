@@ -16,7 +16,7 @@ from harness.execution.lanes import CaseDone
 from harness.files import write_whole
 from harness.live import LiveLine
 from harness.printable import escaped, plural, printable, some_of
-from harness.render.page import filled, static_page
+from harness.render.page import page
 from harness.render.table import FAILED, PASSED, SKIPPED, Column, Table, as_junit
 from harness.render.terminal import WIDTH, cut, print_table, wrapped
 from harness.verdict_kinds import (
@@ -38,11 +38,6 @@ _VALIDATE: Final = (
     " through; what is forbidden nobody sees"
 )
 _CLASSES: Final = {WARNED: "it warns of this itself", DEPARTURE: "declared"}
-_LEAD: Final = (
-    "What is called valid or invalid, jsonschema and "
-    "jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No "
-    "error found is no proof that there is none."
-)
 _NO_VALUE: Final = "no value lost or let through"
 _ALL: Final = "--report FILE writes a page with all errors, --json prints them"
 
@@ -332,8 +327,9 @@ class CheckOutput(LiveLine):
 def write_page(answers: Answers, out: Path) -> int:
     """Write the page of a check to a file, whole or not at all; its size in bytes."""
     numbered = list(enumerate(answers))
-    body = filled(
+    text = page(
         "check/page.html",
+        {},
         by_schema=[
             (schema, [(at, answer) for at, answer in numbered if answer.schema == schema])
             for schema in answers.schemas
@@ -345,14 +341,11 @@ def write_page(answers: Answers, out: Path) -> int:
         in_words=IN_WORDS,
         tones=_TONES,
         in_full=IN_FULL,
-        title=_title,
+        title_of=_title,
         error_parts=error_parts,
         smallest_parts=_smallest_parts,
     )
-    many = len(answers.schemas)
-    title = answers.schemas[0] if many == 1 else f"each of {many} schemas"
-    heading = f"Which engine can be trusted with {title}?"
-    return write_whole(out, static_page("maskcourt check", heading, _LEAD, body))
+    return write_whole(out, text)
 
 
 def junit(answers: Answers, failures: Sequence[tuple[Answer, str]]) -> str:

@@ -435,7 +435,7 @@ _OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
 _AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
 
 
-def refuse_foreign(path: Path, kind: ManifestKind = RUN) -> None:
+def refuse_foreign(path: Path, kind: ManifestKind) -> None:
     """Refuse a path that cannot become a directory of this kind; what was begun and left can."""
     if (path / kind.file).exists() or not path.exists():
         return

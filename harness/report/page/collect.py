@@ -17,7 +17,7 @@ from harness.analysis.tally import summary
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
-from harness.render.page import page_with_data
+from harness.render.page import asset, embedded, page
 from harness.report import SHOWN
 from harness.report.page.explained import explained
 from harness.report.page.sampling import draw
@@ -33,8 +33,8 @@ _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
 def assembled(data: Mapping[str, Any]) -> str:
-    scripts = (f"report/page/{name}" for name in _SCRIPTS)
-    return page_with_data("report/page/page.html", "maskcourt report", scripts, data)
+    script = "\n".join(["'use strict';", *(asset(f"report/page/{name}") for name in _SCRIPTS)])
+    return page("report/page/page.html", {"script": script, "data": embedded(data)})
 
 
 def collect(

@@ -76,9 +76,13 @@ class _Writer:
         opening, closing = "{}" if isinstance(value, dict) else "[]"
         if not isinstance(value, dict | list) or not value:
             lines.append(f"{head}{_flat(value)}{tail}")
-        elif self._is_left_out(value, path):
+        elif (
+            self._ends is not None
+            and path not in self._kept
+            and (size := len(_flat(value))) > (400 if path[:-1] in self._ends else 60)
+        ):
             self.shown.abridged = True
-            left_out = f"{len(_flat(value)):,} characters left out"
+            left_out = f"{size:,} characters left out"
             lines.append(f"{head}{opening} … {left_out} … {closing}{tail}")
         else:
             lines.append(head + opening)
@@ -89,11 +93,6 @@ class _Writer:
                 self.write(item, (*path, name), f"{margin}  {label}", "," * (number < len(value)))
             lines.append(margin + closing + tail)
         self.places[path] = (begin, len(lines) - 1)
-
-    def _is_left_out(self, value: Any, path: SchemaPath) -> bool:
-        if self._ends is None or path in self._kept:
-            return False
-        return len(_flat(value)) > (400 if path[:-1] in self._ends else 60)
 
 
 def _flat(value: Any) -> str:
