@@ -40,7 +40,6 @@ def environments_directory() -> Path:
 
 
 def vocabularies_directory() -> Path:
-    """Where vocabularies that packages carry are kept."""
     return _cache(VOCABULARIES, "vocabularies").expanduser()
 
 

@@ -102,7 +102,6 @@ WRONG_BITS: Final = _convicting(Convicts.ACCEPTER, Convicts.REJECTER)
 BEYOND_BITS: Final = _convicting(Convicts.ENGINE)
 OPEN: Final = _convicting(Convicts.NOBODY)
 ERRORS: Final = (*WRONG_BITS, *BEYOND_BITS)
-"""All that are about an error of an engine."""
 LEGAL: Final = tuple(name for name in ERRORS if KINDS[name].is_legal)
 MAIN_KINDS: Final = {one.plural: one.name for one in (FALSE_ACCEPTANCE, FALSE_REJECTION)}
 """The two that this is about, by their plurals; a summary counts them apart from the others."""
@@ -126,7 +125,6 @@ MEANINGS: Final[Mapping[str, str]] = {
     SPELLING: "a valid value can be written in another spelling alone",
     UNCLEAR: "whether a valid value can be written is not clear",
 }
-"""What each effect means to a user."""
 EFFECTS: Final = ("", *MEANINGS)
 """What a proven error does to a user (`harness.comparison.effects`); mostly about a value."""
 LEAKS, LOSSES, TRAPS = (INVALID_VALUE,), (LOST_VALUE,), (TRAP,)
@@ -139,7 +137,6 @@ COUNTED: Final[Mapping[str, Sequence[str]]] = {
     "trap": TRAPS,
     **{name: (name,) for name in (FORMAT_ONLY, NOT_JSON, UNCLEAR, SPELLING)},
 }
-"""All effects that are counted by schemas."""
 SPELLINGS: Final = (SPELLING, UNCLEAR)
 """Effects that are not shown to cost a value: lists of bugs have them only where asked for."""
 

@@ -277,7 +277,11 @@ class SchemaCheck:
     ) -> Iterator[Answer]:
         """Answers with smallest cases and advice: of many, where values are at stake, at first."""
         many = len(answers)
-        stops = self._stopper(1 + (many - 1) / 100)
+        ends = time.monotonic() + self._request.seconds * (1 + (many - 1) / 100)
+
+        def stops() -> bool:
+            return self._stop.is_set() or time.monotonic() > ends
+
         cases = _SmallestCases(trial, self._catalogue, _ALIKE if many > 1 else None)
         for one in sorted(answers, key=lambda one: one.standing[0] in (0, 4)):
             schema = self._schemas[one.schema]
@@ -286,10 +290,6 @@ class SchemaCheck:
             if many == 1 or whole.status == "refuses" or any(error.bug for error in errors):
                 whole = replace(whole, advice=tuple(remedies(spec, trial, whole, schema, stops)))
             yield whole
-
-    def _stopper(self, times: float) -> Callable[[], bool]:
-        ends = time.monotonic() + self._request.seconds * times
-        return lambda: self._stop.is_set() or time.monotonic() > ends
 
     def _heed(self) -> None:
         if self._stop.is_set():
@@ -331,10 +331,9 @@ class _SmallestCases:
     def of(
         self, errors: Sequence[ProvenError], schema: str, stops: Callable[[], bool]
     ) -> tuple[tuple[ProvenError, ...], int]:
-        """Errors under a schema with their smallest cases, the worst first; each bug once.
+        """Errors with their smallest cases, each bug once, and how many there was no time for.
 
-        What is not shrunk stays where all others are about something else. With it comes how many
-        there was no time for.
+        What is not shrunk stays where all others are about something else.
         """
         skipped = 0
         ordered = sorted(errors, key=lambda one: one.order)

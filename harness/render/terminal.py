@@ -28,7 +28,6 @@ class Terminal(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """See `rich.console.Console.render`."""
         for one in super().render(renderable, options):
             yield one if one.control else one._replace(text=printable(one.text))
 

@@ -1,4 +1,4 @@
-"""The summary of a run, and its verdicts by one column, as tables on a terminal."""
+"""The summary of a run as tables and lines on a terminal."""
 
 from __future__ import annotations
 

@@ -212,11 +212,7 @@ class RunDirectory:
         return parts
 
     def lock(self) -> None:
-        """Be the only one to write here, until the process ends.
-
-        Raises:
-            RunDirectoryError: Another process writes here.
-        """
+        """Be the only one to write here until the process ends; RunDirectoryError if another is."""
         with writing(self.path):
             self._lock = (self.path / _LOCK).open("w")
         try:
@@ -245,11 +241,7 @@ class RunDirectory:
 def create_or_resume(
     path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]
 ) -> RunDirectory:
-    """The run directory at `path` for writing, made if it is not there; `notes` are only recorded.
-
-    Raises:
-        RunDirectoryError: It cannot be written, holds something else, or another run.
-    """
+    """The run at `path` for writing, new or gone on with; see `begin_or_go_on`."""
     run = begin_or_go_on(path, identity, notes, RUN)
     if not run.finished:
         with writing(path):
@@ -261,7 +253,7 @@ def create_or_resume(
 def begin_or_go_on(
     path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any], kind: ManifestKind
 ) -> RunDirectory:
-    """A locked directory with its manifest, which is written where there is none.
+    """A locked directory with its manifest, written where there is none; `notes` are only recorded.
 
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
@@ -325,21 +317,15 @@ def _empty(name: str) -> pa.Buffer:
     return _encoded(name, SCHEMAS[name].empty_table())
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_list(kind) else kind
-    return not (pa.types.is_dictionary(kind) or pa.types.is_primitive(kind))
-
-
 @functools.cache
 def _format(table: str) -> dict[str, Any]:
-    return {
-        "compression": "zstd",
-        "use_dictionary": [
-            f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
-            for field in SCHEMAS[table]
-            if not _is_text(field.type)
-        ],
-    }
+    dictionaries = []  # of all but texts
+    for field in SCHEMAS[table]:
+        is_list = pa.types.is_list(field.type)
+        kind = field.type.value_type if is_list else field.type
+        if pa.types.is_dictionary(kind) or pa.types.is_primitive(kind):
+            dictionaries.append(f"{field.name}.list.element" if is_list else field.name)
+    return {"compression": "zstd", "use_dictionary": dictionaries}
 
 
 def sha256_of(file: Path) -> str:
@@ -449,11 +435,7 @@ def refuse_foreign(path: Path, kind: ManifestKind) -> None:
 
 
 def check_place(path: Path, kind: ManifestKind = RUN) -> None:
-    """Refuse a path that is something else, or where nothing can be written, before engines start.
-
-    Raises:
-        MaskcourtError: Saying why.
-    """
+    """Raise MaskcourtError for a path that is something else, or where nothing can be written."""
     require_writable(path, directory=True)
     refuse_foreign(path, kind)
 

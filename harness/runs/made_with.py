@@ -140,11 +140,7 @@ def same_run(
 
 
 def limits_of(run: RunDirectory) -> Limits:
-    """What one request to an engine might cost in a run.
-
-    Raises:
-        RunDirectoryError: The manifest does not say so.
-    """
+    """What one request to an engine might cost in a run; RunDirectoryError where none is named."""
     try:
         return Limits(**run.manifest["identity"]["limits"])
     except (KeyError, TypeError) as error:

@@ -37,7 +37,6 @@ class UnstoredCase(RunDirectory):
 
 
 CaseTable = tuple[str, pa.Table]
-"""A case and its rows in one table."""
 
 
 def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[CaseTable]:

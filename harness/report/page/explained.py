@@ -24,7 +24,6 @@ _AFTER = (1_500, 300)
 
 _ABOUT = ("group", "place", "departure", "schema_pointer", "instance_pointer", "category", "detail")
 _VALIDATORS = {"jsonschema": "jsonschema", "jsonschema_rs": "jsonschema-rs"}
-"""By column the validator whose answer it is."""
 
 
 def explained(

@@ -1,7 +1,6 @@
 // The explorer: filters, a list of verdicts, and one of them in full. Its state stands in the
 // address, so that a verdict can be pointed at: #verdict=17.
 
-const SHOWN_BY = ['real', 'plain', 'rare', ''];
 const FILTERS = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located', 'effect', 'shown_by'];
 const VALUES = Object.fromEntries(FILTERS.map((name) => [name, [...new Set(DATA.groups.map((group) => String(group[name])))]]));
 const state = { verdict: null, q: '' };
@@ -25,7 +24,7 @@ const matches = (group) => FILTERS.every((name) => state[name] === undefined || 
 
 function filterForm() {
   const label = { keyword: keywordName, class: className, located: (value) => value === 'true' ? 'at this token' : 'not located', kind: words, effect: (value) => words(value) || 'none', shown_by: (value) => value || 'nothing' };
-  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER, shown_by: SHOWN_BY };
+  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER, shown_by: ['real', 'plain', 'rare', ''] };
   const selects = FILTERS.map((name) => {
     const values = [...VALUES[name]].sort((a, b) => order[name] ? order[name].indexOf(a) - order[name].indexOf(b) : a.localeCompare(b));
     const options = values.map((value) => el('option', { value: `=${value}` }, safe((label[name] || String)(value))));

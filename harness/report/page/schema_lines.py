@@ -23,8 +23,6 @@ _JUMPS = 32
 class _Number(str):
     """A number as the schema writes it."""
 
-    __slots__ = ()
-
 
 @dataclass
 class SchemaLines:
