@@ -79,7 +79,6 @@ def markdown(text: str) -> str:
     """A text of one line for Markdown: code stays code; no link, image, HTML or mention."""
     parts = _CODE.split(printable(text.replace("\n", " "), ""))
     for at, part in enumerate(parts):
-        code = at % 2
-        parts[at] = part.replace("|", "\\|") if code else _MARKUP.sub(r"\\\1", part)
-        parts[at] = parts[at] if code else parts[at].replace("@", "&#64;")
+        harmless = _MARKUP.sub(r"\\\1", part).replace("@", "&#64;")
+        parts[at] = part.replace("|", "\\|") if at % 2 else harmless
     return "".join(parts)

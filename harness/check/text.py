@@ -326,14 +326,10 @@ class CheckOutput(LiveLine):
 
 def write_page(answers: Answers, out: Path) -> int:
     """Write the page of a check to a file, whole or not at all; its size in bytes."""
-    numbered = list(enumerate(answers))
     text = page(
         "check/page.html",
         {},
-        by_schema=[
-            (schema, [(at, answer) for at, answer in numbered if answer.schema == schema])
-            for schema in answers.schemas
-        ],
+        schemas=answers.schemas,
         answers=list(answers),
         advice=advice_on(answers),
         headline=headline,

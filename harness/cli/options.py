@@ -128,10 +128,14 @@ def built(kind: type[T], given: Mapping[str, Any]) -> T:
     return kind(**values)
 
 
+def _long(one: dataclasses.Field[Any], how: FieldOption) -> str:
+    own = f"--{one.name.replace('_', '-')}"
+    return next((name for name in how.names if name.startswith("--")), own)
+
+
 def _parameter(one: dataclasses.Field[Any], how: FieldOption) -> str:
     """The name of the option's parameter: that of the option, so that no two fields share one."""
-    long = next((name for name in how.names if name.startswith("--")), one.name)
-    return long.partition("/")[0].removeprefix("--").replace("-", "_")
+    return _long(one, how).partition("/")[0].removeprefix("--").replace("-", "_")
 
 
 def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> CommandOption:
@@ -148,14 +152,9 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Command
         default = "none" if default is None and how.none else default
     elif kind is Path:
         settings["type"] = _File(how)
-    long = (
-        []
-        if any(name.startswith("--") for name in how.names)
-        else [f"--{one.name.replace('_', '-')}"]
-    )
     is_shown = default is not None and default is not False and default not in ("", ())
     return CommandOption(
-        [*long, *how.names, _parameter(one, how)],
+        [*dict.fromkeys((_long(one, how), *how.names)), _parameter(one, how)],
         default=None if how.required else default,
         required=how.required,
         help=how.help,
