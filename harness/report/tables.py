@@ -134,7 +134,7 @@ def errors(summary: Summary) -> Table:
     main = kinds.MAIN_KINDS.values()
     for name, one in summary["engines"].items():
         for kind in kinds.ERRORS:
-            counts = one[kinds.KINDS[kind].plural] if kind in main else one["other_kinds"][kind]
+            counts = one[f"{kind}s"] if kind in main else one["other_kinds"][kind]
             if kind in main or counts["tokens"]:
                 apart = {key: counts.get(key) for key in ("located", "by_format", "cases")}
                 row = {"engine": name, "evidence": kinds.WALK, "kind": kind, "of": None}

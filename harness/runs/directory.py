@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
 from harness.files import require_writable, writing
-from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
+from harness.runs.checks import check_columns, check_manifest, check_rows
 from harness.runs.tables import SCHEMAS, Rows
 
 MANIFEST = "run.json"
@@ -180,11 +180,11 @@ class RunDirectory:
         Those `wanted` or all; groups of rows without any of them are not read, and batches without
         any are left out.
         """
-        first, bounds = 0, Bounds.of(self.manifest, None if table == "cases" else self.order)
+        first, cases = 0, None if table == "cases" else self.order
         for file in self.files(table):
             with opened(file, memory_map=True) as source:
                 for batch in _of_file(source, columns, wanted, first):
-                    check_rows(file, batch, bounds)
+                    check_rows(file, batch, self.manifest, cases)
                     yield batch
                 first += source.metadata.num_rows
 
