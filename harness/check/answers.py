@@ -339,10 +339,7 @@ def _ends(run: RunDirectory, engine: str) -> tuple[dict[str, tuple[Status, str]]
 def _errors(
     stored: StoredRun, verdicts: ErrorRows, vocabulary: Vocabulary, engine: int
 ) -> dict[str, list[ProvenError]]:
-    """The errors of an engine under each schema, of each group of verdicts the shortest text.
-
-    What an engine declares is one of them where it costs a value.
-    """
+    """Of each group of errors under a schema the shortest text; declared ones where they cost."""
     candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
     for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
         class_, effect = kinds.CLASSES[verdicts.class_[at]], kinds.EFFECTS[verdicts.effect[at]]

@@ -65,10 +65,7 @@ def by_effect(answer: Answer) -> dict[str, list[ProvenError]]:
 
 
 def answer_lines(answer: Answer) -> list[str]:
-    """An answer: of each effect the first error, then what is declared, and what was tried.
-
-    Of spellings there is one line: how an engine spells does not depend on the schema.
-    """
+    """Of each effect the first error, of spellings one line; what is declared; what was tried."""
     lines = wrapped(headline(answer)) if answer.status != "errs" else []
     begins, spells = answer.name, ""
     for effect, errors in by_effect(answer).items():

@@ -151,10 +151,7 @@ class SchemaCheck:
             yield from self._walked(known)
 
     def _walked(self, known: Mapping[tuple[str, str], Answer]) -> Iterator[Answer]:
-        """What is known, with what masks show where engines go along values together.
-
-        One that has compiled for its time takes no further part; two others go on without it.
-        """
+        """What is known, with what masks show along values; who compiled for its time drops out."""
         names = [one.name for one in self._specs]
         up = [one for one in names if any(known[one, id_].version for id_ in self._alike)]
         if len(up) < 2:

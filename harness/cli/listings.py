@@ -25,8 +25,6 @@ from harness.protocol_checks.adapters import verify as verified
 from harness.render.table import Column, Table
 from harness.render.terminal import print_table
 
-_GIB = 1 << 30
-
 
 @click.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -92,7 +90,7 @@ def verify(how: Verification, json: Json, spec: str) -> None:
     """
     asked = environments.provide(parse_spec(spec))
     checks = []
-    for one in verified(asked, open_vocabulary(how.vocabulary), how.seconds, 4 * _GIB):
+    for one in verified(asked, open_vocabulary(how.vocabulary), how.seconds, 4 << 30):
         checks.append(one)
         if not json.as_json:
             words = f": {one_line(one.words)}" if one.words else ""

@@ -95,8 +95,7 @@ def command(*requests: type) -> Callable[..., click.Command]:
         every = [option for kind in requests for option in options(kind)]
         settings = {option.name: option for option in every}
         inner = click.command(cls=Command)(run)
-        own_options = sorted(settings.values(), key=lambda one: HEADINGS.index(one.heading))
-        inner.params += own_options
+        inner.params += settings.values()
         return inner
 
     return decorated

@@ -145,10 +145,7 @@ PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
 
 
 def as_junit(tests: Iterable[tuple[str, str, str, str, str, str]]) -> str:
-    """JUnit's XML of tests: of each its suite, name, status, type, message and text.
-
-    The status is one of ``passed``, ``skipped`` and ``failed``; tests of a suite may stand apart.
-    """
+    """JUnit's XML of tests: suite, name, `PASSED` or another status, type, message, text of each."""
     root = ET.Element("testsuites", name="maskcourt")
     suites: dict[str, ET.Element] = {}
     for suite_name, test_name, status, *about in tests:

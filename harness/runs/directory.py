@@ -111,7 +111,13 @@ class RunDirectory:
         temporary = parts / f".{ordinal:06d}-{secrets.token_hex(4)}"
         with writing(self.path):
             temporary.mkdir(parents=True)
-            write_part(temporary, rows)
+            sums = {}
+            for name in SCHEMAS:
+                content = _encoded(name, rows.table(name)) if rows.count(name) else _empty(name)
+                file = temporary / f"{name}.parquet"
+                file.write_bytes(content)
+                sums[file.name] = hashlib.sha256(content).hexdigest()
+            (temporary / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
             try:
                 temporary.rename(target)
             except OSError:
@@ -175,10 +181,9 @@ class RunDirectory:
     def batches(
         self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of a table in their order, with their numbers in the column `ROW`.
+        """The rows of a table, those `wanted` or all, with their numbers in the column `ROW`.
 
-        Those `wanted` or all; groups of rows without any of them are not read, and batches without
-        any are left out.
+        Groups of rows without any of them are not read, and batches without any are left out.
         """
         first, cases = 0, None if table == "cases" else self.order
         for file in self.files(table):
@@ -292,17 +297,6 @@ def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
     return RunDirectory(path, read_manifest(path), trusted=trust, read_only=True)
-
-
-def write_part(directory: Path, rows: Rows) -> None:
-    """Write the rows of a case into an empty directory: a file per table, and their checksums."""
-    sums = {}
-    for name in SCHEMAS:
-        content = _encoded(name, rows.table(name)) if rows.count(name) else _empty(name)
-        file = directory / f"{name}.parquet"
-        file.write_bytes(content)
-        sums[file.name] = hashlib.sha256(content).hexdigest()
-    (directory / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
 
 
 def _encoded(name: str, table: pa.Table) -> pa.Buffer:

@@ -63,6 +63,9 @@ def collect(
     shown, cases = explained(stored, sample, vocabulary_of(run))
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
     used = {row["departure"] for row in departures}
+    tables = run.manifest.get("tables")
+    rows = tables and {name: one["rows"] for name, one in tables.items()}
+    manifest = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
     return {
         "about": {**_about(run, shown_as), "seed": seed, "shown": len(shown)},
         "kinds": {name: one.meaning for name, one in KINDS.items()},
@@ -91,7 +94,7 @@ def collect(
         "groups": sample.groups,
         "verdicts": shown,
         "cases": cases,
-        "manifest": manifest_without_seals(run),
+        "manifest": {**manifest, "rows": rows},
     }
 
 
@@ -113,18 +116,8 @@ def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
     }
 
 
-def manifest_without_seals(run: RunDirectory) -> dict[str, Any]:
-    """What ``run.json`` holds but checksums; ``rows`` by table, None of an unfinished run."""
-    tables = run.manifest.get("tables")
-    rest = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
-    return {**rest, "rows": tables and {name: one["rows"] for name, one in tables.items()}}
-
-
 def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
-    """The bugs of a run as JSON: smallest case, one verdict, script; None where not known.
-
-    ``lines`` are those of all scripts, each once: the ``script`` of a bug holds their numbers.
-    """
+    """Bugs as JSON; a ``script`` holds the numbers of ``lines``, each of which is there once."""
     if bugs is None:
         return None
     lines: dict[str, int] = {}
