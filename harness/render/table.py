@@ -145,7 +145,7 @@ PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
 
 
 def as_junit(tests: Iterable[tuple[str, str, str, str, str, str]]) -> str:
-    """JUnit's XML of tests: suite, name, `PASSED` or another status, type, message, text of each."""
+    """JUnit's XML of tests: suite, name, `PASSED` or other status, type, message, text of each."""
     root = ET.Element("testsuites", name="maskcourt")
     suites: dict[str, ET.Element] = {}
     for suite_name, test_name, status, *about in tests:

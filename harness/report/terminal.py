@@ -42,9 +42,7 @@ def print_summary(
         print_lines(_bugs(bugs, path), console)
     for table in _tables(summary):
         print_table(table, console)
-    for name, engine in summary["engines"].items():
-        print_lines(_walked(name, engine), console)
-    print_lines(_open(summary["engines"]), console)
+    print_lines(_by_engine(summary["engines"]), console)
     print_lines(_notes(summary, path), console)
 
 
@@ -119,17 +117,13 @@ def _duration(microseconds: float | None) -> str:
     return f"{number:,.{places}f} {unit}"
 
 
-def _walked(name: str, engine: Summary) -> Iterator[str]:
-    judged = engine["judged"]
-    if judged["broke_off"]:
-        yield (
-            f"{name} was walked along {tables.percent(judged['bytes'] / judged['of'])} of the bytes"
-            f" of its references: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')}"
-            " broke off"
-        )
-
-
-def _open(engines: Summary) -> Iterator[str]:
+def _by_engine(engines: Summary) -> Iterator[str]:
+    for name, engine in engines.items():
+        judged = engine["judged"]
+        if judged["broke_off"]:
+            share = tables.percent(judged["bytes"] / judged["of"])
+            walks = f"{judged['broke_off']:,} of {plural(judged['walks'], 'walk')} broke off"
+            yield f"{name} was walked along {share} of the bytes of its references: {walks}"
     for name, engine in engines.items():
         parts = {"unresolved": engine["unresolved"], "contested": engine["contested_by"]}
         shown = [f"{title}: {tables.listed(counts)}" for title, counts in parts.items() if counts]

@@ -51,11 +51,6 @@ function matrix() {
   fill('note-matrix', 'A value is lost where the engine takes none of its usual spellings, and leaked where it lets an invalid one through. What an engine documents or warns of counts, and is named. What is not proven counts for nobody. ', tokens, capped);
 }
 
-function inNumbers() {
-  given('pairs', 'cards');
-  fill('note-spellings', 'This is asked once for each engine, not of each schema: ', el('code', {}, DATA.about.spelled), '.');
-}
-
 function errorsTable() {
   const rows = ENGINES.flatMap((engine) => {
     const { by_class: classes, other_kinds: others, ...of } = engineOf(engine);
