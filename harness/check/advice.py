@@ -213,10 +213,9 @@ def _is_mended(trial: Trial, problem: Sequence[_Spellings], change: Callable[[An
 
 
 def _removable(problem: Sequence[_Spellings]) -> list[list[str]]:
-    """Keywords to leave out so that a valid text may be taken: those of the smallest case.
+    """Keywords to leave out so that a valid text may be taken, what holds schemas last.
 
-    Each by itself, then with those that belong to it: the schema may have others than the case.
-    What holds schemas comes last.
+    Those of the smallest case, then with those that belong to them: the schema may have others.
     """
     if problem[0][0].kind not in REJECTIONS:
         return []

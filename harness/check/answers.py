@@ -153,7 +153,6 @@ class Covered:
         return Covered(valid, invalid, self.positions + other.positions)
 
     def row(self) -> dict[str, Any]:
-        """As JSON: numbers of texts and places."""
         counts = {"valid_texts": len(self.valid), "invalid_texts": len(self.invalid)}
         return {**counts, "positions": self.positions}
 

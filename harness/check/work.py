@@ -115,11 +115,7 @@ class SchemaCheck:
         self._pool.shutdown()
 
     def answers(self) -> Iterator[Answer]:
-        """What is known of each engine and schema, as it becomes known; the whole comes last.
-
-        Raises:
-            MaskcourtError: None of the engines can be started or installed.
-        """
+        """Answers as they become known, the whole ones last; MaskcourtError if no engine starts."""
         working, is_any = len(self._specs), False
         lost: list[MaskcourtError] = []
         known: dict[tuple[str, str], Answer] = {}

@@ -55,10 +55,7 @@ def print_digest(
     classify: Classify = by_catalogue,
     bugs: BugList | None = None,
 ) -> None:
-    """Print what a run found in at most 40 lines of 80 characters, for three engines.
-
-    `classify` is that which was given to the tally; `bugs` is None where nothing is known of them.
-    """
+    """Print what a run of three engines found in at most 40 lines; `classify` is the tally's."""
     stored, engines = stored_run(run, classify), tally["engines"]
     path = str(run.path) + (" --trust" if asks_for_trust(run) else "")
     taken = {name: one["backends"] for name, one in engines.items() if len(one["backends"]) > 1}

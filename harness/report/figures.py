@@ -39,11 +39,7 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2
 
 
 def draw(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
-    """Draw the figures of a run, finished or not: a file for each of `NAMES`.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-    """
+    """Draw a file for each of `NAMES` of a run, finished or not; UsageError without matplotlib."""
     require("matplotlib", "report", "figures")
     found, times = digest(run, rule), distributions(run)
     without = {"Date": None, "Creator": None}  # nothing of when and with what they were made

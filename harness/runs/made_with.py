@@ -123,12 +123,9 @@ def asks_for_trust(run: RunDirectory) -> bool:
 def same_run(
     path: Path, known: Mapping[str, Any], specs: Sequence[EngineSpec]
 ) -> RunDirectory | None:
-    """The run that is at `path` already, None without any; before engines are started.
+    """The run that is at `path` already, None without any; RunDirectoryError where it differs.
 
-    What engines say that they are is not `known` by then.
-
-    Raises:
-        RunDirectoryError: Saying in what the run that is there differs.
+    Engines are not started yet: what they say that they are is not `known`.
     """
     if not (path / MANIFEST).exists():
         return None

@@ -225,7 +225,6 @@ class Rows:
         return out
 
     def replace(self, table: str, **values: list[Any]) -> None:
-        """Put other values into columns of a table."""
         self._pieces[table] = [(self.count(table), {**self.lists(table), **values})]
 
     def _values(self, table: str, column: str) -> list[Any]:

@@ -58,7 +58,8 @@ def collect(
     stored, tally = stored_run(run, rule), summary(run, rule)
     bugs = known_bugs(run, catalogue, rule)
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
-    also |= _examples(tally["matrix"])
+    cells = (cell["example"] or {} for cells in tally["matrix"].values() for cell in cells.values())
+    also |= {example["verdict"] for example in cells if "verdict" in example}
     sample = draw(stored, verdicts, seed, also if verdicts else ())
     shown, cases = explained(stored, sample, vocabulary_of(run))
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
@@ -96,11 +97,6 @@ def collect(
         "cases": cases,
         "manifest": {**manifest, "rows": rows},
     }
-
-
-def _examples(matrix: Mapping[str, Any]) -> set[str]:
-    cells = (cell["example"] or {} for cells in matrix.values() for cell in cells.values())
-    return {cell["verdict"] for cell in cells if "verdict" in cell}
 
 
 def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:

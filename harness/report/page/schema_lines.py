@@ -36,8 +36,7 @@ class SchemaLines:
 def laid_out(schema: str, pointers: Iterable[str], limit: int) -> SchemaLines:
     """Lay a schema out; with parts left out where its text has more than `limit` characters.
 
-    A pointer may lead through ``$ref``, as those of validators do: then it is about the lines that
-    the reference leads to.
+    A pointer through ``$ref``, as validators have them, is about what the reference leads to.
     """
     try:
         value = json.loads(schema, parse_int=_Number, parse_float=_Number)
