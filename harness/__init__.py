@@ -1,8 +1,7 @@
 """maskcourt: compare the masks of constrained-decoding engines and prove who is wrong.
 
 The package body stays empty of imports on purpose: engine hosts import single modules of it
-under interpreters that have nothing but numpy and the engine. `load_run` is looked up when it is
-first used.
+under interpreters that have nothing but numpy and the engine.
 """
 
 from typing import TYPE_CHECKING, Any

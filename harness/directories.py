@@ -40,7 +40,6 @@ def environments_directory() -> Path:
 
 
 def vocabularies_directory() -> Path:
-    """Where vocabularies that packages carry are kept."""
     return _cache(VOCABULARIES, "vocabularies").expanduser()
 
 
@@ -53,10 +52,7 @@ def _cache(variable: str, name: str) -> Path:
 
 
 def fetched_path() -> Path:
-    """Where ``make data`` puts MaskBench: ``data/maskbench.tar.gz`` in the checkout.
-
-    Outside of a checkout ``data/`` is that of the working directory; `DOWNLOADS` names another.
-    """
+    """Where ``make data`` puts MaskBench: in `DOWNLOADS`, or ``data/`` of the checkout or here."""
     named = os.environ.get(DOWNLOADS)
     root = _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() else Path.cwd()
     return (Path(named).expanduser() if named else root / "data") / "maskbench.tar.gz"

@@ -30,10 +30,7 @@ MORE_FILES = "allow more open files: ulimit -n 1024"
 
 
 def of_the_system(error: BaseException) -> str | None:
-    """What the system refused, for an error that is no defect; else None.
-
-    Memory that is exhausted shows in many ways: pyarrow and DuckDB have errors of their own.
-    """
+    """What the system refused, memory in errors of libraries, too; None where that is no reason."""
     is_unmapped = isinstance(error, ImportError) and "failed to map" in str(error)
     if is_unmapped or isinstance(error, MemoryError) or type(error).__name__ in _OUT_OF_MEMORY:
         return "memory is exhausted; what is stored is good"
@@ -51,10 +48,7 @@ class InputError(MaskcourtError):
 
 
 class RunDirectoryError(MaskcourtError):
-    """A run directory cannot be written, belongs to another run, or is damaged.
-
-    Whatever reads or writes a run may raise it.
-    """
+    """A run directory cannot be read or written, is damaged, or belongs to another run."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

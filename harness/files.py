@@ -62,17 +62,13 @@ class LineFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def lines(self) -> list[str]:
-        """The whole lines; RunDirectoryError where they cannot be read."""
+    def records(self, read: Callable[[str], _T], what: str, hint: str) -> Iterator[_T]:
+        """What `read` makes of each whole line; RunDirectoryError where that is no `what`."""
         try:
-            data = self.path.read_bytes() if self.path.exists() else b""
-            return data.decode().split("\n")[:-1]  # the last one was cut, or is empty
+            text = self.path.read_bytes().decode() if self.path.exists() else ""
         except (OSError, ValueError) as error:
             raise RunDirectoryError(f"{self.path} cannot be read: {error}") from error
-
-    def records(self, read: Callable[[str], _T], what: str, hint: str) -> Iterator[_T]:
-        """What `read` makes of each line; RunDirectoryError where that is no `what`."""
-        for number, line in enumerate(self.lines(), 1):
+        for number, line in enumerate(text.split("\n")[:-1], 1):  # the last was cut, or is empty
             try:
                 record = read(line)
             except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:

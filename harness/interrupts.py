@@ -21,10 +21,7 @@ _waiting: list[int] | None = None
 
 @contextlib.contextmanager
 def heeded() -> Iterator[None]:
-    """Have the signals raise `KeyboardInterrupt`, once: what is done about it is not disturbed.
-
-    One that is ignored stays so: that is how ``nohup`` works.
-    """
+    """Have the signals raise `KeyboardInterrupt`, once; one that ``nohup`` ignores stays so."""
     with _kept():
         for number in SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
@@ -72,10 +69,7 @@ def ignore() -> None:
 
 @contextlib.contextmanager
 def deaf() -> Iterator[None]:
-    """Have processes that are started meanwhile ignore them from their first moment on.
-
-    A terminal sends Ctrl-C to all of them; one that is still importing would die with a traceback.
-    """
+    """Have processes that start meanwhile ignore them at once: a Ctrl-C is sent to all of them."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can, and only it is interrupted
         return

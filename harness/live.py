@@ -24,10 +24,7 @@ PLAIN_EVERY = 10.0
 
 
 class LiveLine:
-    """How far long work has come, with a note; a context manager.
-
-    `more` are columns after the elapsed time.
-    """
+    """How far long work has come, with a note and `more` columns; a context manager."""
 
     def __init__(self, name: str, total: int, note: str, *more: ProgressColumn) -> None:
         self._printed = time.monotonic()
@@ -63,7 +60,6 @@ class LiveLine:
                 self._bar.update(self._task, note=printable(note, ""))
 
     def is_due(self) -> bool:
-        """Whether a plain line is to be printed again."""
         return self._bar is None and time.monotonic() - self._printed >= PLAIN_EVERY
 
     def plain(self, line: str) -> None:

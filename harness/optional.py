@@ -31,10 +31,7 @@ class _NoPandas:
 
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """Have Arrow and DuckDB not import pandas to tell its values from others: that takes 0.4 s.
-
-    Where a frame is asked for they import it all the same, later.
-    """
+    """Have Arrow and DuckDB import pandas, which takes 0.4 s, only where a frame is asked for."""
     sys.meta_path.insert(0, _NoPandas)
     try:
         yield

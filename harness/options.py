@@ -7,7 +7,7 @@ the options of a command of its fields, so nothing is written twice.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -25,18 +25,17 @@ HEADINGS: Final = ("", CHOICE, LIMITS, RESULT)
 class FieldOption:
     """How a field is an option: its names, its help, and the values that it may have.
 
-    `choices` may map words to values; `least` is the smallest number, `above` one that is too
-    small; with `none`, the word ``none`` stands for None; `unit` names what is counted;
-    `writes`, "file" or "directory", has it checked at once that a path can be written to.
+    `least` is the smallest number, `above` one that is too small; with `none`, the word ``none``
+    stands for None; `unit` names what is counted; `writes`, "file" or "directory", has it checked
+    at once that a path can be written to.
     """
 
     help: str
     names: tuple[str, ...] = ()
     heading: str = ""
-    choices: Collection[str] | Mapping[str, Any] | None = None
+    choices: Collection[str] | None = None
     least: float = -math.inf
     above: float = -math.inf
-    most: float = math.inf
     none: bool = False
     metavar: str | None = None
     unit: str | None = None

@@ -20,13 +20,12 @@ _MARKUP = re.compile(r"([\\`*\[\]<>#|~&$]|(?<![^\W_])_|_(?![^\W_]))")
 
 def printable(text: str, keep: str = "\n") -> str:
     """Nothing in it that a terminal would obey or not show, but for the characters of `keep`."""
-    return text if text.isprintable() else "".join(_written(one, keep) for one in text)
-
-
-def _written(char: str, keep: str) -> str:
-    if char.isprintable() or char in keep:
-        return char
-    return char.encode("unicode_escape").decode()
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in keep else one.encode("unicode_escape").decode()
+        for one in text
+    )
 
 
 def escaped(text: bytes) -> str:
@@ -35,14 +34,12 @@ def escaped(text: bytes) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """So many of what a noun names."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def some_of(names: Sequence[str], most: int = 8) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def some_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:
@@ -82,7 +79,6 @@ def markdown(text: str) -> str:
     """A text of one line for Markdown: code stays code; no link, image, HTML or mention."""
     parts = _CODE.split(printable(text.replace("\n", " "), ""))
     for at, part in enumerate(parts):
-        code = at % 2
-        parts[at] = part.replace("|", "\\|") if code else _MARKUP.sub(r"\\\1", part)
-        parts[at] = parts[at] if code else parts[at].replace("@", "&#64;")
+        harmless = _MARKUP.sub(r"\\\1", part).replace("@", "&#64;")
+        parts[at] = part.replace("|", "\\|") if at % 2 else harmless
     return "".join(parts)

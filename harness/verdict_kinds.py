@@ -7,20 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
-from typing import Final
+from typing import Final, Literal
 
-
-class Convicts(Enum):
-    """Whom a kind of verdict says to be wrong."""
-
-    ACCEPTER = auto()
-    """Those who allow the token."""
-    REJECTER = auto()
-    """Those who forbid it."""
-    ENGINE = auto()
-    """The engine by itself, whatever others say of the token."""
-    NOBODY = auto()
+Convicts = Literal["accepter", "rejecter", "engine", "nobody"]
+"""Whom a kind of verdict says to be wrong: those who allow the token, those who forbid it, or the
+engine by itself, whatever others say of the token."""
 
 
 @dataclass(frozen=True)
@@ -28,28 +19,19 @@ class VerdictKind:
     """One kind of verdict.
 
     An accepter or a rejecter has one wrong bit in its mask, and a bit is wrong in one way at most;
-    other errors show after a token or without one. What no specification forbids `is_legal`: RFC
-    8259 lets white space and digits go on for ever.
+    other errors show after a token or without one.
     """
 
     name: str
     convicts: Convicts
     meaning: str
-    is_legal: bool = False
-
-    @property
-    def plural(self) -> str:
-        """As the summary of a run names its counts."""
-        return f"{self.name}s"
 
 
 FALSE_ACCEPTANCE: Final = VerdictKind(
-    "false_acceptance",
-    Convicts.ACCEPTER,
-    "the engine allows a text that is invalid under the schema",
+    "false_acceptance", "accepter", "the engine allows a text that is invalid under the schema"
 )
 FALSE_REJECTION: Final = VerdictKind(
-    "false_rejection", Convicts.REJECTER, "the engine forbids a token that leads to a valid text"
+    "false_rejection", "rejecter", "the engine forbids a token that leads to a valid text"
 )
 
 DEAD_END: Final = "dead_end"
@@ -59,34 +41,33 @@ _ALL: Final = (
     FALSE_REJECTION,
     VerdictKind(
         "never_stops",
-        Convicts.REJECTER,
+        "rejecter",
         "the engine forbids the end of generation after a complete valid value",
     ),
     VerdictKind(
         "stops_too_early",
-        Convicts.ACCEPTER,
+        "accepter",
         "the engine allows the end where the text is not yet a complete JSON value",
     ),
     VerdictKind(
         DEAD_END,
-        Convicts.ENGINE,
+        "engine",
         "the engine leads to a place where it allows nothing, or from which no way within the limit"
         " leads to an end",
     ),
     VerdictKind(
         "mask_consume_mismatch",
-        Convicts.ENGINE,
+        "engine",
         "the engine's mask and what it consumes do not say the same of a token",
     ),
     VerdictKind(
         "unbounded_repetition",
-        Convicts.ENGINE,
+        "engine",
         "the engine allows the same white space or digit to follow itself 500 times, so that a"
         " model can go on for ever",
-        is_legal=True,
     ),
-    VerdictKind("contested", Convicts.NOBODY, "the two validators do not say the same"),
-    VerdictKind("unresolved", Convicts.NOBODY, "nothing is proven, for the reason that is given"),
+    VerdictKind("contested", "nobody", "the two validators do not say the same"),
+    VerdictKind("unresolved", "nobody", "nothing is proven, for the reason that is given"),
 )
 
 KINDS: Final[Mapping[str, VerdictKind]] = {one.name: one for one in _ALL}
@@ -96,23 +77,21 @@ def _convicting(*whom: Convicts) -> tuple[str, ...]:
     return tuple(name for name, one in KINDS.items() if one.convicts in whom)
 
 
-ACCEPTANCES: Final = _convicting(Convicts.ACCEPTER)
-REJECTIONS: Final = _convicting(Convicts.REJECTER)
-WRONG_BITS: Final = _convicting(Convicts.ACCEPTER, Convicts.REJECTER)
-BEYOND_BITS: Final = _convicting(Convicts.ENGINE)
-OPEN: Final = _convicting(Convicts.NOBODY)
+ACCEPTANCES: Final = _convicting("accepter")
+REJECTIONS: Final = _convicting("rejecter")
+WRONG_BITS: Final = _convicting("accepter", "rejecter")
+BEYOND_BITS: Final = _convicting("engine")
+OPEN: Final = _convicting("nobody")
 ERRORS: Final = (*WRONG_BITS, *BEYOND_BITS)
-"""All that are about an error of an engine."""
-LEGAL: Final = tuple(name for name in ERRORS if KINDS[name].is_legal)
-MAIN_KINDS: Final = {one.plural: one.name for one in (FALSE_ACCEPTANCE, FALSE_REJECTION)}
+LEGAL: Final = ("unbounded_repetition",)
+"""What no specification forbids: RFC 8259 lets white space and digits go on for ever."""
+MAIN_KINDS: Final = {f"{one.name}s": one.name for one in (FALSE_ACCEPTANCE, FALSE_REJECTION)}
 """The two that this is about, by their plurals; a summary counts them apart from the others."""
 OTHER_KINDS: Final = tuple(name for name in ERRORS if name not in MAIN_KINDS.values())
 
 BUG, WARNED, DEPARTURE = "bug", "warned", "departure"
 CLASSES: Final = (BUG, WARNED, DEPARTURE)
-"""What an error counts as: a bug, what the engine warned of, or what it declares to do otherwise.
-
-A verdict that is open has no class."""
+"""What an error counts as: a bug, or what the engine warned of or declares. Open ones have none."""
 
 INVALID_VALUE, FORMAT_ONLY, NOT_JSON = "invalid_value", "format_only", "not_json"
 """Effects of acceptances: the value is invalid; for its `format` alone; the text is no JSON."""
@@ -128,7 +107,6 @@ MEANINGS: Final[Mapping[str, str]] = {
     SPELLING: "a valid value can be written in another spelling alone",
     UNCLEAR: "whether a valid value can be written is not clear",
 }
-"""What each effect means to a user."""
 EFFECTS: Final = ("", *MEANINGS)
 """What a proven error does to a user (`harness.comparison.effects`); mostly about a value."""
 LEAKS, LOSSES, TRAPS = (INVALID_VALUE,), (LOST_VALUE,), (TRAP,)
@@ -141,7 +119,6 @@ COUNTED: Final[Mapping[str, Sequence[str]]] = {
     "trap": TRAPS,
     **{name: (name,) for name in (FORMAT_ONLY, NOT_JSON, UNCLEAR, SPELLING)},
 }
-"""All effects that are counted by schemas."""
 SPELLINGS: Final = (SPELLING, UNCLEAR)
 """Effects that are not shown to cost a value: lists of bugs have them only where asked for."""
 

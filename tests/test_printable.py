@@ -126,12 +126,9 @@ class TestTable:
         assert [line for line in lines if line][2:] == [["a", "0"], ["1"], ["b", "2"]]
 
     def test_as_junit(self):
-        columns = ("suite", "test", "status", "type", "message", "text")
-        rows = [
-            dict(zip(columns, (ESCAPES, "<a>", status, "bug", ESCAPES, "\x00"), strict=True))
-            for status in ("passed", "skipped", "failed")
-        ]
-        read = ET.fromstring(as_junit(Table.of("", columns, rows)))
+        statuses = ("passed", "skipped", "failed")
+        tests = [(ESCAPES, "<a>", status, "bug", ESCAPES, "\x00") for status in statuses]
+        read = ET.fromstring(as_junit(tests))
         (suite,) = read
         assert [suite.get(name) for name in ("tests", "skipped", "failures")] == ["3", "1", "1"]
         assert suite[2][0].text == "\\x00"

@@ -120,9 +120,8 @@ def remedies(
 class _Tries:
     """What was tried on the `problems`, by their names, and on the `texts` of refused schemas.
 
-    What is `taken`, valid texts, must be taken still.
-
-    `mended` has the names that each try mends, and an empty one where a schema is taken then.
+    Valid texts that are `taken` must be taken still. `mended` has the names that each try mends,
+    and an empty one where a schema is taken then.
     """
 
     trial: Trial
@@ -133,7 +132,6 @@ class _Tries:
     mended: dict[str, list[str]] = field(default_factory=dict)
 
     def attempt(self, what: str, change: Callable[[Any], Any], names: Iterable[str]) -> None:
-        """Try a change of schemas."""
         if self.stops():
             return
         helped = [one for one in names if _is_mended(self.trial, self.problems[one], change)]
@@ -204,10 +202,7 @@ def _laid_out(text: bytes) -> Iterator[bytes]:
 
 
 def _is_mended(trial: Trial, problem: Sequence[_Spellings], change: Callable[[Any], Any]) -> bool:
-    """Whether the engine is right with all cases under their schemas with a change.
-
-    With an invalid text however that is spelt, and with a value in one spelling.
-    """
+    """Whether a change makes all right: an invalid text however it is spelt, a value in one way."""
     for spellings in problem:
         if (schema := change(spellings[0].parsed)) is None:
             return False
@@ -218,10 +213,9 @@ def _is_mended(trial: Trial, problem: Sequence[_Spellings], change: Callable[[An
 
 
 def _removable(problem: Sequence[_Spellings]) -> list[list[str]]:
-    """Keywords to leave out so that a valid text may be taken: those of the smallest case.
+    """Keywords to leave out so that a valid text may be taken, what holds schemas last.
 
-    Each by itself, then with those that belong to it: the schema may have others than the case.
-    What holds schemas comes last.
+    Those of the smallest case, then with those that belong to them: the schema may have others.
     """
     if problem[0][0].kind not in REJECTIONS:
         return []

@@ -25,6 +25,7 @@ from harness.engines.presets import taken_by
 from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
 from harness.inputs.vocabulary import Vocabulary
+from harness.printable import escaped
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import named, spelled, witnesses
 from harness.runs.directory import RunDirectory
@@ -56,7 +57,6 @@ _IN_SHORT: Final = {
     kinds.FORMAT_ONLY: "what `format` alone forbids",
     kinds.NOT_JSON: "the text that is no JSON",
 }
-_DOING: Final = {"compile": "while it compiled the schema"}
 _OUTCOMES: Final = {
     "crashed": "it crashed",
     "timed_out": "it took too long",
@@ -87,12 +87,10 @@ class ProvenError:
 
     @property
     def lets_through(self) -> bool:
-        """Whether invalid output is allowed."""
         return self.kind in kinds.ACCEPTANCES
 
     @property
     def forbids(self) -> bool:
-        """Whether valid output is refused."""
         return self.kind in kinds.REJECTIONS
 
     @property
@@ -125,14 +123,12 @@ class ProvenError:
 
     def row(self) -> dict[str, Any]:
         """As JSON; only what is forbidden has a place."""
-        row: dict[str, Any] = {"effect": self.effect, "kind": self.kind}
-        row |= {"text": self.text.decode("utf-8", "backslashreplace")}
+        row: dict[str, Any] = {"effect": self.effect, "kind": self.kind, "text": escaped(self.text)}
         row |= {"at": self.at} if self.forbids else {}
         row |= {"keyword": self.keyword, "severity": self.severity, "class": self.class_}
         if self.bug is not None:
-            smallest = self.bug.error
-            text = smallest.text.decode("utf-8", "backslashreplace")
-            row |= {"title": self.bug.title, "smallest": {"schema": smallest.schema, "text": text}}
+            smallest = {"schema": self.bug.error.schema, "text": escaped(self.bug.error.text)}
+            row |= {"title": self.bug.title, "smallest": smallest}
         return row
 
 
@@ -157,7 +153,6 @@ class Covered:
         return Covered(valid, invalid, self.positions + other.positions)
 
     def row(self) -> dict[str, Any]:
-        """As JSON: numbers of texts and places."""
         counts = {"valid_texts": len(self.valid), "invalid_texts": len(self.invalid)}
         return {**counts, "positions": self.positions}
 
@@ -193,7 +188,6 @@ class Answer:
 
     @property
     def name(self) -> str:
-        """The engine and its version, and the backend that took the schema."""
         name = with_version(self.engine, self.version)
         return f"{name} ({self.backend})" if self.backend else name
 
@@ -205,10 +199,7 @@ class Answer:
 
     @property
     def standing(self) -> tuple[int, int, int]:
-        """What engines are ranked by: less is better.
-
-        Whether values are at stake, everyday ones, or there is no answer; then how many errors.
-        """
+        """Less is better: values at stake, everyday ones, or no answer; then how many errors."""
         costly = [one for one in self.errors if one.effect in kinds.COSTLY]
         everyday = sum(one.is_everyday for one in costly)
         levels = {"refuses": 3, "failed": 4}
@@ -339,18 +330,15 @@ def _ends(run: RunDirectory, engine: str) -> tuple[dict[str, tuple[Status, str]]
         elif what in EXCLUDING:
             ends[row["case"]] = "failed", f"its adapter is at fault, {row['message']}"
         elif what not in ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS):
-            doing = _DOING.get(row["stage"], "while it was asked for masks")
-            ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
+            doing = "compiled the schema" if row["stage"] == "compile" else "was asked for masks"
+            ends[row["case"]] = "failed", f"{_OUTCOMES[what]} while it {doing}: {row['message']}"
     return ends, backends
 
 
 def _errors(
     stored: StoredRun, verdicts: ErrorRows, vocabulary: Vocabulary, engine: int
 ) -> dict[str, list[ProvenError]]:
-    """The errors of an engine under each schema, of each group of verdicts the shortest text.
-
-    What an engine declares is one of them where it costs a value.
-    """
+    """Of each group of errors under a schema the shortest text; declared ones where they cost."""
     candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
     for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
         class_, effect = kinds.CLASSES[verdicts.class_[at]], kinds.EFFECTS[verdicts.effect[at]]
@@ -377,7 +365,6 @@ def _errors(
 
 
 def _declared(stored: StoredRun, catalogue: Catalogue, engine: int) -> dict[str, list[Declared]]:
-    """What the engine does otherwise under each schema and says so."""
     entries = {one.id: one for one in catalogue}
     found: dict[str, list[Declared]] = defaultdict(list)
     for row in stored.rows(
@@ -395,7 +382,6 @@ def _declared(stored: StoredRun, catalogue: Catalogue, engine: int) -> dict[str,
 
 
 def _covered(stored: StoredRun, engine: int) -> dict[str, Covered]:
-    """What was tried under each schema with an engine."""
     found: dict[str, Covered] = defaultdict(Covered)
     for case, walked in zip(stored.cases, stored.judged_positions(engine), strict=True):
         found[case] += Covered(positions=int(walked))

@@ -29,9 +29,8 @@ _MOST_PAGES = 200
 def mcp_tools(target: str, seconds: float, token_variable: str | None = None) -> list[NamedSchema]:
     """The schemas of the tools of a server: `target` is its URL, or a command that starts it.
 
-    Args:
-        seconds: In which it must have listed all of them.
-        token_variable: The environment variable with the token for a URL.
+    It must list all of them within `seconds`; `token_variable` names the environment variable with
+    the token for a URL.
 
     Raises:
         InputError: There is no such server, or it does not list tools that have schemas.

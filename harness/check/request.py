@@ -93,7 +93,6 @@ class CheckRequest:
 
     @property
     def limits(self) -> Limits:
-        """Of the engines."""
         return Limits(compile=self.compile, memory=self.memory)
 
 

@@ -16,7 +16,7 @@ from harness.execution.lanes import CaseDone
 from harness.files import write_whole
 from harness.live import LiveLine
 from harness.printable import escaped, plural, printable, some_of
-from harness.render.page import filled, static_page
+from harness.render.page import page
 from harness.render.table import FAILED, PASSED, SKIPPED, Column, Table, as_junit
 from harness.render.terminal import WIDTH, cut, print_table, wrapped
 from harness.verdict_kinds import (
@@ -38,11 +38,6 @@ _VALIDATE: Final = (
     " through; what is forbidden nobody sees"
 )
 _CLASSES: Final = {WARNED: "it warns of this itself", DEPARTURE: "declared"}
-_LEAD: Final = (
-    "What is called valid or invalid, jsonschema and "
-    "jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No "
-    "error found is no proof that there is none."
-)
 _NO_VALUE: Final = "no value lost or let through"
 _ALL: Final = "--report FILE writes a page with all errors, --json prints them"
 
@@ -70,10 +65,7 @@ def by_effect(answer: Answer) -> dict[str, list[ProvenError]]:
 
 
 def answer_lines(answer: Answer) -> list[str]:
-    """An answer: of each effect the first error, then what is declared, and what was tried.
-
-    Of spellings there is one line: how an engine spells does not depend on the schema.
-    """
+    """Of each effect the first error, of spellings one line; what is declared; what was tried."""
     lines = wrapped(headline(answer)) if answer.status != "errs" else []
     begins, spells = answer.name, ""
     for effect, errors in by_effect(answer).items():
@@ -120,13 +112,13 @@ def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
     Of more than `room` characters those far from what is refused are left out.
     """
     if one.at < 0 or not one.forbids:
-        text = one.text.decode("utf-8", "backslashreplace")
+        text = escaped(one.text)
         return (text if len(text) <= room else f"{text[: room - 1]}…"), "", ""
     end = one.at + 1
     while one.text[end : end + 1] and one.text[end] & 0xC0 == 0x80:
         end += 1  # the whole character is shown
     parts = (one.text[: one.at], one.text[one.at : end], one.text[end:])
-    before, there, behind = (part.decode("utf-8", "backslashreplace") for part in parts)
+    before, there, behind = map(escaped, parts)
     there = f"»{there or 'the end'}«"
     room -= len(there)
     if len(before) + len(behind) > room:
@@ -136,7 +128,6 @@ def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
 
 
 def covered_line(covered: Covered) -> str:
-    """What was looked at."""
     texts = len(covered.valid) + len(covered.invalid)
     if not texts:
         return _NOTHING
@@ -293,7 +284,6 @@ class CheckOutput(LiveLine):
             self.plain(f"{self._done} of {total} tried on single bytes")
 
     def tell(self, answer: Answer) -> None:
-        """Tell of an answer that was added."""
         if answer.whole:
             if self._early:
                 self._print([answer])
@@ -308,10 +298,7 @@ class CheckOutput(LiveLine):
         self.update(done, "so far single bytes; the whole vocabulary takes longer")
 
     def end(self) -> None:
-        """Print what was not printed: all that is known, whole or not; then what to do about it.
-
-        Of many schemas a sentence for each engine, what each does with which, and the findings.
-        """
+        """Print what was not printed, of many schemas in sentences; then what to do about it."""
         if self._many:
             told = (wrapped(sentence(one, self._answers)) for one in self._answers.engines)
             self.write("".join(f"{line}\n" for lines in told for line in lines))
@@ -326,7 +313,6 @@ class CheckOutput(LiveLine):
             self.write("".join(f"{line}\n" for line in ("What to do:", *advice)))
 
     def _print(self, answers: list[Answer]) -> None:
-        """Print the answers about the schema that are not printed."""
         new = [one for one in answers if one.engine not in self._shown]
         lines = [self._answers.schemas[0]] if new and not self._shown else []
         for one in new:
@@ -337,13 +323,10 @@ class CheckOutput(LiveLine):
 
 def write_page(answers: Answers, out: Path) -> int:
     """Write the page of a check to a file, whole or not at all; its size in bytes."""
-    numbered = list(enumerate(answers))
-    body = filled(
+    text = page(
         "check/page.html",
-        by_schema=[
-            (schema, [(at, answer) for at, answer in numbered if answer.schema == schema])
-            for schema in answers.schemas
-        ],
+        {},
+        schemas=answers.schemas,
         answers=list(answers),
         advice=advice_on(answers),
         headline=headline,
@@ -351,33 +334,27 @@ def write_page(answers: Answers, out: Path) -> int:
         in_words=IN_WORDS,
         tones=_TONES,
         in_full=IN_FULL,
-        title=_title,
+        title_of=_title,
         error_parts=error_parts,
         smallest_parts=_smallest_parts,
     )
-    many = len(answers.schemas)
-    title = answers.schemas[0] if many == 1 else f"each of {many} schemas"
-    heading = f"Which engine can be trusted with {title}?"
-    return write_whole(out, static_page("maskcourt check", heading, _LEAD, body))
+    return write_whole(out, text)
 
 
 def junit(answers: Answers, failures: Sequence[tuple[Answer, str]]) -> str:
     """A suite per engine, a test per schema as JUnit's XML; what refuses a schema is skipped."""
-    columns = ("suite", "test", "status", "type", "message", "text")
-    rows = []
+    tests = []
     for answer in answers:
         wrong = " and ".join(what for failed, what in failures if failed == answer)
         status = FAILED if wrong else SKIPPED if answer.status == "refuses" else PASSED
         text = "\n".join(answer_lines(answer))
-        row = (answer.engine, answer.schema, status, wrong, headline(answer), text)
-        rows.append(dict(zip(columns, row, strict=True)))
-    return as_junit(Table.of("", columns, rows))
+        tests.append((answer.engine, answer.schema, status, wrong, headline(answer), text))
+    return as_junit(tests)
 
 
-def _smallest_parts(error: ProvenError) -> tuple[str, ...]:
+def _smallest_parts(error: ProvenError) -> tuple[str, str, str]:
     assert error.bug is not None
-    before, there, after = marked_parts(error.bug)
-    parts = (
-        (before, there or b"the end", after) if error.forbids else (error.bug.error.text, b"", b"")
-    )
-    return tuple(part.decode("utf-8", "backslashreplace") for part in parts)
+    if not error.forbids:
+        return escaped(error.bug.error.text), "", ""
+    before, there, after = map(escaped, marked_parts(error.bug))
+    return before, there or "the end", after

@@ -115,11 +115,7 @@ class SchemaCheck:
         self._pool.shutdown()
 
     def answers(self) -> Iterator[Answer]:
-        """What is known of each engine and schema, as it becomes known; the whole comes last.
-
-        Raises:
-            MaskcourtError: None of the engines can be started or installed.
-        """
+        """Answers as they become known, the whole ones last; MaskcourtError if no engine starts."""
         working, is_any = len(self._specs), False
         lost: list[MaskcourtError] = []
         known: dict[tuple[str, str], Answer] = {}
@@ -151,10 +147,7 @@ class SchemaCheck:
             yield from self._walked(known)
 
     def _walked(self, known: Mapping[tuple[str, str], Answer]) -> Iterator[Answer]:
-        """What is known, with what masks show where engines go along values together.
-
-        One that has compiled for its time takes no further part; two others go on without it.
-        """
+        """What is known, with what masks show along values; who compiled for its time drops out."""
         names = [one.name for one in self._specs]
         up = [one for one in names if any(known[one, id_].version for id_ in self._alike)]
         if len(up) < 2:
@@ -195,7 +188,6 @@ class SchemaCheck:
             return run
 
     def _work(self, spec: EngineSpec) -> None:
-        """All that is asked of one engine."""
         # what is started from here on hears nothing of a Ctrl-C: the main thread decides
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         self._threads.add(threading.get_ident())
@@ -278,7 +270,11 @@ class SchemaCheck:
     ) -> Iterator[Answer]:
         """Answers with smallest cases and advice: of many, where values are at stake, at first."""
         many = len(answers)
-        stops = self._stopper(1 + (many - 1) / 100)
+        ends = time.monotonic() + self._request.seconds * (1 + (many - 1) / 100)
+
+        def stops() -> bool:
+            return self._stop.is_set() or time.monotonic() > ends
+
         cases = _SmallestCases(trial, self._catalogue, _ALIKE if many > 1 else None)
         for one in sorted(answers, key=lambda one: one.standing[0] in (0, 4)):
             schema = self._schemas[one.schema]
@@ -287,11 +283,6 @@ class SchemaCheck:
             if many == 1 or whole.status == "refuses" or any(error.bug for error in errors):
                 whole = replace(whole, advice=tuple(remedies(spec, trial, whole, schema, stops)))
             yield whole
-
-    def _stopper(self, times: float) -> Callable[[], bool]:
-        """What tells that nothing more is to be shrunk or tried."""
-        ends = time.monotonic() + self._request.seconds * times
-        return lambda: self._stop.is_set() or time.monotonic() > ends
 
     def _heed(self) -> None:
         if self._stop.is_set():
@@ -333,10 +324,9 @@ class _SmallestCases:
     def of(
         self, errors: Sequence[ProvenError], schema: str, stops: Callable[[], bool]
     ) -> tuple[tuple[ProvenError, ...], int]:
-        """Errors under a schema with their smallest cases, the worst first; each bug once.
+        """Errors with their smallest cases, each bug once, and how many there was no time for.
 
-        What is not shrunk stays where all others are about something else. With it comes how many
-        there was no time for.
+        What is not shrunk stays where all others are about something else.
         """
         skipped = 0
         ordered = sorted(errors, key=lambda one: one.order)

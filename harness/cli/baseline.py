@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +44,6 @@ class BaselineCheck:
 
     @property
     def asked(self) -> bool:
-        """Whether there is anything to do."""
         return bool(self.baseline or self.write_baseline or self.junit or self.summary)
 
     def read(self) -> Baseline | None:
@@ -67,20 +65,20 @@ class BaselineCheck:
         known = self.read()
         outcomes = outcomes_of(stored_run(run, rule))
         diff = against(known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
-        _write(self.junit, lambda: text.baseline_junit(diff, outcomes))
-        _write(self.summary, lambda: text.baseline_markdown(diff))
-        _write(self.write_baseline, Baseline.of(bugs.bugs, outcomes).text)
+        markdown = text.baseline_markdown(diff)
+        for file, written in (
+            (self.junit, text.baseline_junit(diff, outcomes)),
+            (self.summary, markdown),
+            (self.write_baseline, Baseline.of(bugs.bugs, outcomes).text()),
+        ):
+            if file is not None:
+                write_whole(file, written)
         if known is None:
             return False
-        if reasons := text.baseline_markdown(diff).partition("\n")[2].strip():
+        if reasons := markdown.partition("\n")[2].strip():
             tell(reasons)
         tell(f"maskcourt: compared with the baseline, the run {text.baseline_verdict(diff)}")
         return diff.fails
 
 
 NO_BASELINE = BaselineCheck()
-
-
-def _write(file: Path | None, text: Callable[[], str]) -> None:
-    if file is not None:
-        write_whole(file, text())

@@ -84,7 +84,6 @@ def bugs(wanted: Wanted, search: Search, access: Trusting, json: Json, run: Path
 
 
 def _written(directory: Path, chosen: list[Bug]) -> list[str]:
-    """Write scripts and texts; the names of the files."""
     from harness.bugs.scripts import no_script, report, script
     from harness.report.tables import write_files
 

@@ -91,7 +91,6 @@ class FailOn:
 
 
 def _counts(engine: Mapping[str, Any], kind: str) -> list[str]:
-    """How much shows bugs of one effect or kind."""
     if kind in FAILURES:
         names = ("loss", "leak", "trap") if kind == "value" else (kind,)
         rates = [engine[name] for name in names]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,7 +86,6 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
 
 
 def comparison_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Who is better."""
     yield from (pair["verdict"] for pair in summary["pairs"])
     if summary["unanswerable"]:
         yield (
@@ -98,7 +97,7 @@ def comparison_lines(summary: Mapping[str, Any]) -> Iterator[str]:
 def _share(share: Mapping[str, Any]) -> str:
     if share["value"] is None:
         return ""
-    if share["low"] is None or share["high"] is None:
+    if share["low"] is None:
         return f"{share['value']:.1%}"
     return f"{share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
 
@@ -112,7 +111,7 @@ def answers_table(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, An
         others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
         numbers = (engine[key] for key in ("items", "answered", "parsed", "correct"))
         rows.append((name, *numbers, _share(engine["share"]), others))
-    return _table(f"answers to {task['name']}, {plural(task['items'], 'item')}", columns, rows)
+    return Table.of(f"answers to {task['name']}, {plural(task['items'], 'item')}", columns, rows)
 
 
 def masks_table(engines: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -128,23 +127,16 @@ def masks_table(engines: Mapping[str, Mapping[str, Any]]) -> Table:
             rest = (engine["rulings"][word] for word in ("right", "open"))
             masses = (f"{engine[key]:.3%}" for key in ("removed", "proven_mass", "losing_mass"))
             rows.append((name, engine["tokens"], engine["overruled"], *costs, *rest, *masses))
-    return _table("what masks took from the model", (*columns, *mass), rows)
+    return Table.of("what masks took from the model", (*columns, *mass), rows)
 
 
 def _times(engines: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = ("engine", "first mask ms", "mask ms", "model ms", "texts a step")
-    rows = [(name, *_cells(engine["cost"])) for name, engine in engines.items()]
-    return _table("time per token", (*columns, "overhead", "whole answer"), rows)
-
-
-def _cells(cost: Mapping[str, float | None]) -> list[str]:
     forms = {"compile": "{:.1f}", "mask": "{:.3f}", "model": "{:.2f}", "texts": "{:.1f}"}
     forms |= {"overhead": "{:+.1f}%", "whole": "{:+.1f}%"}
-    return [
-        "" if (number := cost[name]) is None else form.format(number)
-        for name, form in forms.items()
-    ]
-
-
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    return Table.of(title, columns, [dict(zip(columns, row, strict=True)) for row in rows])
+    rows = []
+    for name, engine in engines.items():
+        costs = ((form, engine["cost"][what]) for what, form in forms.items())
+        cells = ("" if number is None else form.format(number) for form, number in costs)
+        rows.append((name, *cells))
+    return Table.of("time per token", (*columns, "overhead", "whole answer"), rows)

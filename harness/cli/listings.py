@@ -25,8 +25,6 @@ from harness.protocol_checks.adapters import verify as verified
 from harness.render.table import Column, Table
 from harness.render.terminal import print_table
 
-_GIB = 1 << 30
-
 
 @click.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -42,9 +40,7 @@ def engines(context: click.Context, as_json: bool) -> None:
         return
     names = ("engine", "version", "option", "default", "meaning")
     rows = [
-        dict(
-            zip(names, (name, row.get("problem") or "; ".join(_versions(row)), *cells), strict=True)
-        )
+        (name, row.get("problem") or "; ".join(_versions(row)), *cells)
         for name, row in listed.items()
         for cells in [
             (option_, json_module.dumps(about["default"]), about["help"])
@@ -59,7 +55,6 @@ def engines(context: click.Context, as_json: bool) -> None:
 
 
 def _versions(row: dict[str, Any]) -> list[str]:
-    """Where which versions of an engine are."""
     installed, tested, at_hand = row["installed"], row["tested"], row["at_hand"]
     words = [f"{installed} installed" if installed else "not installed"]
     words += [f"{version} at hand" for version in at_hand]
@@ -95,7 +90,7 @@ def verify(how: Verification, json: Json, spec: str) -> None:
     """
     asked = environments.provide(parse_spec(spec))
     checks = []
-    for one in verified(asked, open_vocabulary(how.vocabulary), how.seconds, 4 * _GIB):
+    for one in verified(asked, open_vocabulary(how.vocabulary), how.seconds, 4 << 30):
         checks.append(one)
         if not json.as_json:
             words = f": {one_line(one.words)}" if one.words else ""

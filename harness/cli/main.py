@@ -84,7 +84,6 @@ def cli(debug: bool) -> None:
 
 
 def main() -> NoReturn:
-    """Entry point of the console script."""
     debug = "--debug" in sys.argv or os.environ.get("MASKCOURT_DEBUG") == "1"
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     try:
@@ -128,7 +127,3 @@ def _interrupted(kept: str, arguments: Sequence[str]) -> NoReturn:
     with contextlib.suppress(OSError):  # the terminal is gone: that is what SIGHUP tells
         tell("maskcourt: interrupted" + f"; {kept}" * bool(kept))
     sys.exit(128 + interrupts.received())
-
-
-if __name__ == "__main__":
-    main()

@@ -37,7 +37,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
             number = _size(str(value)) if how.unit == "SIZE" else self._kind(str(value))
         except (ValueError, OverflowError):
             number = math.nan
-        if not (how.above < number < math.inf and how.least <= number <= how.most):
+        if not (how.above < number < math.inf and how.least <= number):
             self.fail(f"{value!r} is {self._wanted()}", param, ctx)
         return number
 
@@ -46,7 +46,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         if how.unit == "SIZE":
             return "no size; write 512M or 4G"
         what = "whole number" if self._kind is int else "number"
-        limits = {"at least": how.least, "greater than": how.above, "at most": how.most}
+        limits = {"at least": how.least, "greater than": how.above}
         bounds = [f"{words} {one:g}" for words, one in limits.items() if math.isfinite(one)]
         unit = f" of {how.unit.lower()}" if how.unit else ""
         no = "neither 'none' nor a" if how.none else "no"
@@ -84,10 +84,7 @@ class Command(click.Command):
 
 
 def command(*requests: type) -> Callable[..., click.Command]:
-    """A command that is given a request of each of these types, made of its options.
-
-    Its other parameters are those of the decorators below.
-    """
+    """A command that gets a request of each type, made of its options, and what decorators add."""
 
     def decorated(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
@@ -98,8 +95,7 @@ def command(*requests: type) -> Callable[..., click.Command]:
         every = [option for kind in requests for option in options(kind)]
         settings = {option.name: option for option in every}
         inner = click.command(cls=Command)(run)
-        own_options = sorted(settings.values(), key=lambda one: HEADINGS.index(one.heading))
-        inner.params += own_options
+        inner.params += settings.values()
         return inner
 
     return decorated
@@ -127,17 +123,18 @@ def built(kind: type[T], given: Mapping[str, Any]) -> T:
         if dataclasses.is_dataclass(hints[one.name]):
             values[one.name] = built(hints[one.name], given)
         elif how is not None:
-            value = given[_parameter(one, how)]
-            values[one.name] = how.choices[value] if isinstance(how.choices, Mapping) else value
-        elif one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING:
-            values[one.name] = None  # for the command to say
+            values[one.name] = given[_parameter(one, how)]
     return kind(**values)
+
+
+def _long(one: dataclasses.Field[Any], how: FieldOption) -> str:
+    own = f"--{one.name.replace('_', '-')}"
+    return next((name for name in how.names if name.startswith("--")), own)
 
 
 def _parameter(one: dataclasses.Field[Any], how: FieldOption) -> str:
     """The name of the option's parameter: that of the option, so that no two fields share one."""
-    long = next((name for name in how.names if name.startswith("--")), one.name)
-    return long.partition("/")[0].removeprefix("--").replace("-", "_")
+    return _long(one, how).partition("/")[0].removeprefix("--").replace("-", "_")
 
 
 def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> CommandOption:
@@ -145,8 +142,6 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Command
     many = typing.get_origin(hint) not in (None, types.UnionType)
     kind = next((arg for arg in typing.get_args(hint) if arg is not type(None)), hint)
     settings: dict[str, Any] = {"multiple": True} if many else {}
-    if isinstance(how.choices, Mapping):
-        default = next(word for word, value in how.choices.items() if value == default)
     if how.choices is not None:
         settings["type"] = click.Choice(list(how.choices))
     elif kind is bool:
@@ -156,14 +151,9 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Command
         default = "none" if default is None and how.none else default
     elif kind is Path:
         settings["type"] = _File(how)
-    long = (
-        []
-        if any(name.startswith("--") for name in how.names)
-        else [f"--{one.name.replace('_', '-')}"]
-    )
     is_shown = default is not None and default is not False and default not in ("", ())
     return CommandOption(
-        [*long, *how.names, _parameter(one, how)],
+        [*dict.fromkeys((_long(one, how), *how.names)), _parameter(one, how)],
         default=None if how.required else default,
         required=how.required,
         help=how.help,

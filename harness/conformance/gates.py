@@ -142,8 +142,7 @@ def as_csv(cells: Iterable[GatedCell]) -> str:
     """Every cell on which a list and its engine differ in a line."""
     columns = ("backend", "engine", "difference", "list_names", *GatedCell._fields[2:5], "schema")
     differing = (one for one in cells if one.difference)
-    lines = [(*one.list[:2], one.difference, *one[1:5], one.outcome.schema) for one in differing]
-    rows = (dict(zip(columns, line, strict=True)) for line in lines)
+    rows = [(*one.list[:2], one.difference, *one[1:5], one.outcome.schema) for one in differing]
     return tables.as_csv(Table.of("", columns, rows))
 
 

@@ -127,7 +127,7 @@ class ImpactRun:
     @classmethod
     def begin(cls, path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> ImpactRun:
         """The run at `path` for writing, new or gone on with; see `begin_or_go_on`."""
-        run = cls(begin_or_go_on(path, identity, notes, IMPACT)[0])
+        run = cls(begin_or_go_on(path, identity, notes, IMPACT))
         try:
             run._answers.mend()
         except BaseException:

@@ -81,7 +81,7 @@ def run_regex(request: BenchRequest) -> RegexRun:
             "opinions": {one: importlib.metadata.version(one) for one in ("regress", "regex")},
             **identity(request, vocabulary, selected),
         }
-        run, _ = begin_or_go_on(path, known, notes(), REGEX)
+        run = begin_or_go_on(path, known, notes(), REGEX)
         stack.callback(run.release)
         judge = PatternJudge(lane.panel, vocabulary, list(map(dialect_of, specs)), ask)
         _judge_all(judge, selected, LineFile(path / LINES), line)

@@ -44,34 +44,18 @@ _TEMPLATES = jinja2.Environment(
 _TEMPLATES.filters["code"] = lambda text: Markup(html(text))  # noqa: S704 - escaped by `html`
 
 
-def filled(template: str, **values: Any) -> Markup:
-    """A template of Jinja2 by its name (as in ``check/page.html``) with values.
+def page(template: str, ours: Mapping[str, str], **values: Any) -> str:
+    """A page from a template of the package, as in ``check/page.html``, with `values`.
 
-    Texts are escaped and made printable; the filter ``code`` turns backticks into code.
+    What is `ours`, files of the package and JSON, stands there as it is. All other texts are
+    escaped and made printable; the filter ``code`` turns backticks into code.
     """
-    return Markup(_TEMPLATES.get_template(template).render(values))  # noqa: S704 - autoescaped
-
-
-def static_page(title: str, heading: str, lead: str, body: str) -> str:
-    """A page without a program; `body` is HTML, all else text."""
-    texts = {"title": title, "heading": heading, "lead": lead, "version": __version__}
-    return _page("render/static_page.html", {"body": body}, **texts)
-
-
-def page_with_data(template: str, scripts: tuple[str, ...], data: Mapping[str, Any]) -> str:
-    """A page whose programs show `data`; the template has policy, style, script and data."""
-    script = "\n".join(["'use strict';", *map(asset, scripts)])
-    return _page(template, {"script": script, "data": embedded(data)})
-
-
-def _page(template: str, ours: Mapping[str, str], **texts: str) -> str:
-    """A template with the style, the policy, what is ours as it is, and texts of anybody."""
     parts = {"style": asset("render/page.css"), **ours}
     hashed = {f"{name}-src '{_hash(parts[name])}'" for name in ("style", "script") if name in parts}
     rules = ("default-src 'none'", *sorted(hashed)[::-1], "img-src data:", "base-uri 'none'")
     parts["policy"] = "; ".join([*rules, "form-action 'none'"])
     safe = {name: Markup(part) for name, part in parts.items()}  # noqa: S704 - files of ours, JSON
-    return filled(template, **texts, **safe) + "\n"
+    return _TEMPLATES.get_template(template).render(values, version=__version__, **safe) + "\n"
 
 
 def embedded(data: Mapping[str, Any]) -> str:

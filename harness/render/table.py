@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -60,7 +60,6 @@ class Column:
 
     @property
     def title(self) -> str:
-        """What stands above it."""
         return self.name.replace("_", " ") if self.heading is None else self.heading
 
 
@@ -75,24 +74,21 @@ class Table:
 
     @classmethod
     def of(
-        cls, title: str, columns: Iterable[str | Column], rows: Iterable[Row], note: str = ""
+        cls,
+        title: str,
+        columns: Iterable[str | Column],
+        rows: Iterable[Row | Sequence[Any]],
+        note: str = "",
     ) -> Table:
-        """A table; a column may be given by its name alone."""
+        """A table; a column may be given by its name alone, a row by its cells."""
         made = tuple(one if isinstance(one, Column) else Column(one) for one in columns)
         names = [column.name for column in made]
-        return cls(title, made, tuple({name: row[name] for name in names} for row in rows), note)
-
-    def only(self, *names: str) -> Table:
-        """The same with these columns alone."""
-        columns = {column.name: column for column in self.columns}
-        return Table.of(self.title, [columns[name] for name in names], self.rows, self.note)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
+        every = (
+            row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows
+        )
+        return cls(title, made, tuple({name: row[name] for name in names} for row in every), note)
 
     def is_right(self, column: Column) -> bool:
-        """Whether a column stands at the right."""
         if column.align:
             return column.align == "right"
         cells = [row[column.name] for row in self.rows if row[column.name] is not None]
@@ -112,7 +108,7 @@ def as_csv(table: Table) -> str:
     """CSV (RFC 4180, but for plain line feeds): raw values, a missing one empty, no formulas."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(spreadsheet_cell, table.names))
+    writer.writerow(spreadsheet_cell(column.name) for column in table.columns)
     writer.writerows([_csv_cell(cell) for cell in row.values()] for row in table.rows)
     return text.getvalue()
 
@@ -148,24 +144,19 @@ def html(text: str) -> str:
 PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
 
 
-def as_junit(table: Table) -> str:
-    """JUnit's XML of a table with the columns suite, test, status, type, message and text.
-
-    `status` is one of ``passed``, ``skipped`` and ``failed``; rows of a suite may stand apart.
-    """
+def as_junit(tests: Iterable[tuple[str, str, str, str, str, str]]) -> str:
+    """JUnit's XML of tests: suite, name, `PASSED` or other status, type, message, text of each."""
     root = ET.Element("testsuites", name="maskcourt")
     suites: dict[str, ET.Element] = {}
-    for row in table.rows:
-        name = printable(row["suite"])
+    for suite_name, test_name, status, *about in tests:
+        name, (sort, message, text) = printable(suite_name), map(printable, about)
         if name not in suites:
             suites[name] = ET.SubElement(root, "testsuite", name=name)
-        test = ET.SubElement(suites[name], "testcase", classname=name, name=printable(row["test"]))
-        message = printable(row["message"] or "")
-        if row["status"] == SKIPPED:
+        test = ET.SubElement(suites[name], "testcase", classname=name, name=printable(test_name))
+        if status == SKIPPED:
             ET.SubElement(test, "skipped", message=message)
-        elif row["status"] == FAILED:
-            failure = ET.SubElement(test, "failure", type=printable(row["type"]), message=message)
-            failure.text = printable(row["text"] or "")
+        elif status == FAILED:
+            ET.SubElement(test, "failure", type=sort, message=message).text = text
     for suite in suites.values():
         suite.set("tests", str(len(suite)))
         suite.set("failures", str(len(suite.findall("testcase/failure"))))

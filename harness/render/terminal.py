@@ -28,7 +28,6 @@ class Terminal(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """See `rich.console.Console.render`."""
         for one in super().render(renderable, options):
             yield one if one.control else one._replace(text=printable(one.text))
 
@@ -99,5 +98,4 @@ def wrapped(line: str, more: int = 4, most: int | None = None) -> list[str]:
 
 
 def cut(line: str) -> str:
-    """The first 80 characters of a line."""
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

@@ -55,10 +55,7 @@ def print_digest(
     classify: Classify = by_catalogue,
     bugs: BugList | None = None,
 ) -> None:
-    """Print what a run found in at most 40 lines of 80 characters, for three engines.
-
-    `classify` is that which was given to the tally; `bugs` is None where nothing is known of them.
-    """
+    """Print what a run of three engines found in at most 40 lines; `classify` is the tally's."""
     stored, engines = stored_run(run, classify), tally["engines"]
     path = str(run.path) + (" --trust" if asks_for_trust(run) else "")
     taken = {name: one["backends"] for name, one in engines.items() if len(one["backends"]) > 1}
@@ -69,14 +66,15 @@ def print_digest(
     end += (part for name in engines for part in _problems(name, reasons.get(name, {})))
     end += (part for line in _closing(stored, tally, path, bugs) for part in _cut(line))
     judged = _is_judged(tally)
-    shown = [for_terminal(headline(tally, intervals=False))] * judged
-    if not judged:
+    room = _LINES - len(end)
+    if judged:
+        table = for_terminal(headline(tally, intervals=False))
+        room -= len(console.render_lines(table))
+        console.print(table)
+    else:
         causes = _not_walked(tally)
         text = f"Nothing could be judged: no engine on any of {schemas(tally['cases'])}"
         print_lines(_cut(text + (f" ({causes})" if causes else "") + "."), console)
-    room = _LINES - len(end) - sum(len(console.render_lines(table)) for table in shown)
-    for table in shown:
-        console.print(table)
     if bugs is not None and bugs.bugs:
         print_lines(_bugs_by_engine(bugs, tally, room), console)
     elif judged:
@@ -116,15 +114,11 @@ def _is_judged(tally: Mapping[str, Any]) -> bool:
 
 
 def _not_walked(tally: Mapping[str, Any]) -> str:
-    """Why cases were not walked, with how many."""
     return listed({**tally["not_compared"], **tally["set_aside"]})
 
 
 def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Of each pair of engines on how many schemas one alone loses or leaks a value.
-
-    Empty where all were judged on the same schemas.
-    """
+    """On how many schemas one alone of a pair errs; empty where all were judged on the same."""
     rows = [one for one in pairs if one["values"] == "everyday"]
     if len({one["schemas"] for one in rows}) < 2:
         return ""

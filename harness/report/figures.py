@@ -8,9 +8,8 @@ they survive a print in grey.
 
 from __future__ import annotations
 
-import contextlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,7 @@ from harness.analysis.stored import Classify, by_catalogue
 from harness.analysis.timing import Distributions, distributions
 from harness.files import writing
 from harness.optional import require
-from harness.render.table import Row
-from harness.report.tables import Digest, digest, rows_where
+from harness.report.tables import Digest, digest
 from harness.runs.directory import RunDirectory
 
 NAMES = ("headline_rates", "timings")
@@ -41,11 +39,7 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2
 
 
 def draw(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
-    """Draw the figures of a run, finished or not: a file for each of `NAMES`.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-    """
+    """Draw a file for each of `NAMES` of a run, finished or not; UsageError without matplotlib."""
     require("matplotlib", "report", "figures")
     found, times = digest(run, rule), distributions(run)
     without = {"Date": None, "Creator": None}  # nothing of when and with what they were made
@@ -75,47 +69,18 @@ def picture(name: str, found: Digest, times: Distributions) -> bytes:
     return small.getvalue()
 
 
-@contextlib.contextmanager
-def _styled() -> Iterator[None]:
+def _styled() -> Any:
     """Matplotlib as it comes, with this module's style and nothing of the user's."""
-    matplotlib = require("matplotlib", "report", "figures")
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        file = Path(__file__).with_suffix(".mplstyle")
-        matplotlib.rcParams.update(matplotlib.rc_params_from_file(file, use_default_template=False))
-        yield
+    style = require("matplotlib.style", "report", "figures")
+    return style.context(Path(__file__).with_suffix(".mplstyle"), after_reset=True)
 
 
-def _figure(height: float, panels: int = 1, **options: Any) -> tuple[Any, list[Any]]:
-    """A figure without a window, and its panels side by side."""
+def _figure(height: float) -> tuple[Any, list[Any]]:
+    """A figure without a window, and its two panels side by side."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDE, height), layout="constrained")
-    return figure, list(figure.subplots(1, panels, squeeze=False, **options).flat)
-
-
-def _with_legend(figure: Any, axes: Any, columns: int, where: str = "outside lower center") -> Any:
-    figure.legend(*axes.get_legend_handles_labels(), loc=where, ncols=columns)
-    return figure
-
-
-def _by_engine(axes: Any, engines: Sequence[str], title: str, unit: str) -> None:
-    """A panel with a line for each engine, the first at the top."""
-    axes.set_yticks(range(len(engines)), engines)
-    axes.set_ylim(len(engines) - 0.5, -0.5)
-    axes.set_title(title)
-    axes.set_xlabel(unit)
-    axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
-
-
-def _stacked(axes: Any, rows: Sequence[Row], colours: Mapping[str, str], of: Any) -> Any:
-    """Horizontal bars, one per row, by columns, in units of `of`; where they end."""
-    ends = np.zeros(len(rows))
-    for word, colour in colours.items():
-        wide = np.array([row[word] for row in rows], dtype=np.float64) / of
-        axes.barh(range(len(rows)), wide, 0.6, ends, color=colour, label=f"{word} value")
-        ends += wide
-    return ends
+    return figure, list(figure.subplots(1, 2, sharey=True))
 
 
 _TITLES = {"loss": "Cannot write a valid value", "leak": "Lets an invalid value through"}
@@ -123,11 +88,16 @@ _TITLES = {"loss": "Cannot write a valid value", "leak": "Lets an invalid value 
 
 def _headline_rates(found: Digest) -> Any:
     """Loss and leak: bars by what shows it, with the interval of the whole."""
-    figure, panels = _figure(1.0 + 0.4 * max(2, len(found.engines)), 2, sharey=True)
+    engines = found.engines
+    figure, panels = _figure(1.0 + 0.4 * max(2, len(engines)))
     for axes, (measure, title) in zip(panels, _TITLES.items(), strict=True):
-        rows = rows_where(found.tables["headline_rates"], measure=measure)
+        rows = [row for row in found.tables["headline_rates"].rows if row["measure"] == measure]
         of = [max(1, row["of"]) / 100 for row in rows]
-        ends = _stacked(axes, rows, _OF_VALUE, of)
+        ends = np.zeros(len(rows))
+        for word, colour in _OF_VALUE.items():
+            wide = np.array([row[word] for row in rows], dtype=np.float64) / of
+            axes.barh(range(len(rows)), wide, 0.6, ends, color=colour, label=f"{word} value")
+            ends += wide
         for line, row in enumerate(rows):
             top = 100 * (row["high"] or 0)
             if row["low"] is not None:
@@ -135,10 +105,16 @@ def _headline_rates(found: Digest) -> Any:
             text = f"{row['found']:,} of {row['of']:,}"
             axes.text(max(ends[line], top) + 1, line, text, va="center")
         sampled = ", with 95% interval" if found.summary["sampled"] else ""
-        _by_engine(axes, found.engines, title, f"% of the schemas judged{sampled}")
+        axes.set_yticks(range(len(engines)), engines)
+        axes.set_ylim(len(engines) - 0.5, -0.5)
+        axes.set_title(title)
+        axes.set_xlabel(f"% of the schemas judged{sampled}")
+        axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
         axes.set_xlim(0, 125)
         axes.set_xticks(range(0, 101, 25))
-    return _with_legend(figure, panels[0], 3)
+    legend = panels[0].get_legend_handles_labels()
+    figure.legend(*legend, loc="outside lower center", ncols=3)
+    return figure
 
 
 _TIMES = {"time_to_first_mask": "Time to first mask", "time_between_masks": "Time between masks"}
@@ -148,7 +124,7 @@ def _timings(engines: Sequence[str], times: Distributions) -> Any:
     """What share took longer than a time: both axes logarithmic, so that tails are seen."""
     from matplotlib.ticker import EngFormatter
 
-    figure, panels = _figure(2.6, 2, sharey=True)
+    figure, panels = _figure(2.6)
     for axes, (measure, title) in zip(panels, _TIMES.items(), strict=True):
         axes.set_xlim(1e-5, 1e-3, auto=True)
         for number, engine in enumerate(engines):
@@ -165,7 +141,9 @@ def _timings(engines: Sequence[str], times: Distributions) -> Any:
         axes.set_title(title)
         axes.grid(color="#DDDDDD", linewidth=0.5)
     panels[0].set_ylabel("share that took longer")
-    return _with_legend(figure, panels[1], 4, "outside upper right")
+    legend = panels[1].get_legend_handles_labels()
+    figure.legend(*legend, loc="outside upper right", ncols=4)
+    return figure
 
 
 def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:

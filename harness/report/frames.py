@@ -31,6 +31,8 @@ from harness.runs.tables import EVIDENCE_OF, SCHEMAS
 if TYPE_CHECKING:
     import pandas as pd
 
+_WORDS = pa.dictionary(pa.int32(), pa.string())
+
 
 def load_run(path: str | os.PathLike[str], *, trust: bool = False) -> Run:
     """A run directory, finished or not, to be read as frames.
@@ -66,8 +68,16 @@ class Run:
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name not in SCHEMAS:
             raise AttributeError(f"a run has no {name!r}")
-        rows = _classified(self.directory, name, self._rule).unify_dictionaries()
-        self.__dict__[name] = whole = _frame(rows.combine_chunks())
+        import pandas as pd
+
+        rows = self.directory.table(name)
+        if name in EVIDENCE_OF:
+            classes = self._rule(self.directory, EVIDENCE_OF[name])
+            for column in ("class", "departure"):
+                rows = rows.append_column(column, classes[column].cast(_WORDS))
+        rows, kinds = rows.unify_dictionaries().combine_chunks(), {pa.bool_(): pd.BooleanDtype()}
+        whole: pd.DataFrame = rows.to_pandas(types_mapper=kinds.get, self_destruct=True)
+        self.__dict__[name] = whole = whole.rename_axis(index=ROW)
         return whole
 
     def __dir__(self) -> list[str]:
@@ -103,24 +113,3 @@ class Run:
         from harness.analysis.tally import summary
 
         return summary(self.directory, self._rule)
-
-
-_WORDS = pa.dictionary(pa.int32(), pa.string())
-
-
-def _classified(run: RunDirectory, table: str, rule: Classify) -> pa.Table:
-    """A table of a run; verdicts with the columns ``class`` and ``departure``."""
-    rows = run.table(table)
-    if table in EVIDENCE_OF:
-        classes = rule(run, EVIDENCE_OF[table])
-        for column in ("class", "departure"):
-            rows = rows.append_column(column, classes[column].cast(_WORDS))
-    return rows
-
-
-def _frame(some: pa.Table) -> pd.DataFrame:
-    import pandas as pd
-
-    kinds = {pa.bool_(): pd.BooleanDtype()}
-    found: pd.DataFrame = some.to_pandas(types_mapper=kinds.get, self_destruct=True)
-    return found.rename_axis(index=ROW)

@@ -29,11 +29,10 @@ from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
 
-_CASE: Final = ("schema", "text", "token")
 BUG_COLUMNS: Final = (
     *("engine", "version", "id", "kind", "effect", "title", "cases", "real", "plain", "rare"),
     *("judged", "share", "low", "high", "verdicts", "verdict", "state", "thread", "also_in"),
-    *_CASE,
+    *("schema", "text", "token"),
 )
 """Columns of `bug_rows`; `schema`, `text` and `token` are the smallest case; of `cases` so many are
 shown by a `real` value, by a `plain` one, by `rare` ones alone."""
@@ -57,7 +56,6 @@ def words(name: str) -> str:
 
 
 def listed(counts: Mapping[str, int]) -> str:
-    """Counts by name, in words."""
     return ", ".join(f"{words(name)} {count:,}" for name, count in counts.items())
 
 
@@ -81,17 +79,14 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
 
 
 def headline(summary: Summary, *, intervals: bool = True) -> Table:
-    """What leads every report, a line for each engine: what it loses, leaks and refuses.
-
-    Shares stand with their 95% intervals, where `intervals` are wanted and there are any.
-    """
+    """What each engine loses, leaks and refuses; shares with 95% `intervals`, if there are any."""
 
     def shown(rate: Mapping[str, Any]) -> str:
         if not rate["of"]:
             return "not judged"
         parts = [f"{rate['schemas']:,} of {rate['of']:,}", f"{rate['real']:,} real"]
         if intervals:
-            shares = (with_interval(rate[name], percent) for name in ("share", "real_share"))
+            shares = (_with_interval(rate[name]) for name in ("share", "real_share"))
             parts = [f"{part}: {share}" for part, share in zip(parts, shares, strict=True)]
         parts += [f"{rate['declared']:,} declared"] * bool(rate["declared"])
         parts += [f"rare alone {rate['rare']:,}"] * bool(rate["rare"])
@@ -139,7 +134,7 @@ def errors(summary: Summary) -> Table:
     main = kinds.MAIN_KINDS.values()
     for name, one in summary["engines"].items():
         for kind in kinds.ERRORS:
-            counts = one[kinds.KINDS[kind].plural] if kind in main else one["other_kinds"][kind]
+            counts = one[f"{kind}s"] if kind in main else one["other_kinds"][kind]
             if kind in main or counts["tokens"]:
                 apart = {key: counts.get(key) for key in ("located", "by_format", "cases")}
                 row = {"engine": name, "evidence": kinds.WALK, "kind": kind, "of": None}
@@ -160,7 +155,6 @@ def errors(summary: Summary) -> Table:
 
 
 def compilation(summary: Summary) -> Table:
-    """Schemas by outcome, and what failed later."""
     rows = [
         {"engine": name, **one["compile"], "later": listed(one["failures"])}
         for name, one in summary["engines"].items()
@@ -170,7 +164,6 @@ def compilation(summary: Summary) -> Table:
 
 
 def timings(summary: Summary) -> Table:
-    """Times of `MEASURES` by engine."""
     rows = [
         {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
         for name, one in summary["engines"].items()
@@ -195,13 +188,13 @@ def _rates(summary: Summary) -> Table:
     return Table.of("Rates: shares of schemas", columns, filled)
 
 
-def pairs(summary: Summary) -> Table:
-    """Engines two by two: on how many common schemas only one of them errs."""
+def pairs(summary: Summary, names: Sequence[str] = PAIR) -> Table:
+    """Engines two by two, columns by `names`: on how many common schemas only one of them errs."""
     numbers = {"schemas": "of", "both": None, "only_first": None, "only_second": None}
     shown = {"p": _p, "p_holm": _p}
     columns = [
         Column(name, numbers.get(name), shown=shown.get(name, plain), fold=name not in numbers)
-        for name in PAIR
+        for name in names
     ]
     note = "loss and leak by everyday values, and by real ones;\n" + (
         "p: McNemar's exact test, corrected for the number of pairs (Holm);\n"
@@ -225,14 +218,13 @@ def _p(value: float | None) -> str:
     return "" if value is None else f"{value:.2g}"
 
 
-def with_interval(ratio: Mapping[str, Any], shown: Callable[[float], str]) -> str:
-    """A ratio with its interval, if it has one."""
+def _with_interval(ratio: Mapping[str, Any]) -> str:
     if ratio["value"] is None:
         return ""
-    text = shown(ratio["value"])
+    text = percent(ratio["value"])
     if ratio["low"] is None:
         return text
-    return f"{text} ({shown(ratio['low']).rstrip('%')}-{shown(ratio['high'])})"
+    return f"{text} ({percent(ratio['low']).rstrip('%')}-{percent(ratio['high'])})"
 
 
 def percent(share: float) -> str:
@@ -282,8 +274,3 @@ def write_files(texts: Mapping[str, str], directory: Path) -> list[Path]:
     for name, text in texts.items():
         write_whole(directory / name, text)
     return [directory / name for name in texts]
-
-
-def rows_where(table: Table, **wanted: object) -> Sequence[Row]:
-    """The rows of a table with these cells."""
-    return [row for row in table.rows if all(row[name] == one for name, one in wanted.items())]

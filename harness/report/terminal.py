@@ -1,4 +1,4 @@
-"""The summary of a run, and its verdicts by one column, as tables on a terminal."""
+"""The summary of a run as tables and lines on a terminal."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def print_summary(
         print_lines(_bugs(bugs, path), console)
     for table in _tables(summary):
         print_table(table, console)
-    for name, engine in summary["engines"].items():
-        print_lines(_walked(name, engine), console)
-    print_lines(_open(summary["engines"]), console)
+    print_lines(_by_engine(summary["engines"]), console)
     print_lines(_notes(summary, path), console)
 
 
@@ -53,7 +51,7 @@ def _tables(summary: Summary) -> Iterator[Table]:
     yield tables.matrix(summary)
     if summary["pairs"]:
         tests = ("p_holm", "apart") if summary["sampled"] else ()
-        pairs = tables.pairs(summary).only(*_OF_PAIR, *tests)
+        pairs = tables.pairs(summary, (*_OF_PAIR, *tests))
         yield replace(pairs, rows=pairs.rows[:_ROWS])
     if summary["equal_schemas"]:
         yield tables.equal_schemas(summary)
@@ -71,7 +69,6 @@ def _tables(summary: Summary) -> Iterator[Table]:
 
 
 def _bugs(bugs: BugList, path: str) -> Iterator[str]:
-    """The first bugs of each engine, and how to see all."""
     yield LEGEND
     for name in dict.fromkeys(one.engine for one in bugs.bugs):
         yield name
@@ -80,10 +77,7 @@ def _bugs(bugs: BugList, path: str) -> Iterator[str]:
 
 
 def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
-    """The first bugs of an engine, and how many more.
-
-    Of an engine without any it is said where verdicts are not shrunk yet: they may be its own.
-    """
+    """The first bugs of an engine, and how many more; of none, whether there may be some yet."""
     mine, lines = topics(bugs.of(engine)), []
     for first, *others in mine[:most]:
         met = met_by_any([first, *others])
@@ -94,13 +88,6 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
     if more := sum(map(len, mine[most:])):
         lines.append(f"  and {more:,} more")
     return lines or ["  none yet"] * bool(bugs.pending)
-
-
-def three_digits(number: float) -> str:
-    """A number as readers compare it."""
-    if not number or number >= 100:
-        return f"{number:,.0f}"
-    return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
 
 
 def _timings(summary: Summary) -> Table:
@@ -123,23 +110,20 @@ def _duration(microseconds: float | None) -> str:
     """A time in the unit that fits it, to three digits."""
     if microseconds is None:
         return ""
-    for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if microseconds >= 0.9995 * size:
-            return f"{three_digits(microseconds / size)} {unit}"
-    return f"{three_digits(microseconds)} µs"
+    sizes = {"s": 1e6, "ms": 1e3}
+    unit = next((one for one, size in sizes.items() if microseconds >= 0.9995 * size), "µs")
+    number = microseconds / sizes.get(unit, 1)
+    places = 0 if not number or number >= 100 else 1 if number >= 10 else 2
+    return f"{number:,.{places}f} {unit}"
 
 
-def _walked(name: str, engine: Summary) -> Iterator[str]:
-    judged = engine["judged"]
-    if judged["broke_off"]:
-        yield (
-            f"{name} was walked along {tables.percent(judged['bytes'] / judged['of'])} of the bytes"
-            f" of its references: {judged['broke_off']:,} of {plural(judged['walks'], 'walk')}"
-            " broke off"
-        )
-
-
-def _open(engines: Summary) -> Iterator[str]:
+def _by_engine(engines: Summary) -> Iterator[str]:
+    for name, engine in engines.items():
+        judged = engine["judged"]
+        if judged["broke_off"]:
+            share = tables.percent(judged["bytes"] / judged["of"])
+            walks = f"{judged['broke_off']:,} of {plural(judged['walks'], 'walk')} broke off"
+            yield f"{name} was walked along {share} of the bytes of its references: {walks}"
     for name, engine in engines.items():
         parts = {"unresolved": engine["unresolved"], "contested": engine["contested_by"]}
         shown = [f"{title}: {tables.listed(counts)}" for title, counts in parts.items() if counts]

@@ -7,7 +7,6 @@ gaps, ranges and names are looked at wherever a file is read, once, and nowhere 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -47,33 +46,6 @@ _MANIFEST: Mapping[str, Any] = {
 """Fields and their types, ``*`` for all others; those that are not here may be anything."""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """What the rest of a run says about its tables; `cases` is None while those are read."""
-
-    engines: Collection[str]
-    tokens: int
-    cases: Collection[str] | None
-
-    @classmethod
-    def of(cls, manifest: Mapping[str, Any], cases: Collection[str] | None) -> Bounds:
-        """The bounds that a manifest sets."""
-        identity = manifest.get("identity", {})
-        size = identity.get("vocabulary", {}).get("size", 1 << 24)
-        return cls(identity.get("engines", {}), size, cases)
-
-    def words(self, column: str) -> Collection[str] | None:
-        """The words of a column; None where they may be any."""
-        if column in ("engine", "accepter"):
-            return self.engines
-        return self.cases if column == "case" else KNOWN.get(column)
-
-    def most(self, column: str) -> int:
-        """Numbers of a column are less."""
-        tokens = column in ("token", "canonical", "an item of tokens")
-        return self.tokens if tokens else MOST.get(column, _LARGEST)
-
-
 def check_manifest(file: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse a manifest that holds what no run writes; what it lacks is missed later."""
     if (odd := _odd(manifest, _MANIFEST)) is not None:
@@ -107,24 +79,35 @@ def check_columns(file: Path, found: pa.Schema) -> None:
         _refuse(file, f"column {min((name for name, _ in odd), default=found.names)}")
 
 
-def check_rows(file: Path, rows: pa.Table | pa.RecordBatch, bounds: Bounds) -> None:
-    """Refuse rows in which values are missing, out of range, or name what the run has not."""
+def check_rows(
+    file: Path, rows: pa.RecordBatch, manifest: Mapping[str, Any], cases: Collection[str] | None
+) -> None:
+    """Refuse rows in which values are missing, out of range, or name what the run has not.
+
+    `cases` are those of the run, None while they are read.
+    """
+    identity = manifest.get("identity", {})
+    engines, size = identity.get("engines", {}), identity.get("vocabulary", {}).get("size", 1 << 24)
+    known = {**KNOWN, "engine": engines, "accepter": engines, "case": cases}
+    most = {**MOST, **dict.fromkeys(("token", "canonical", "an item of tokens"), size)}
     try:
         rows.validate(full=True)  # that words and texts are UTF-8, too
     except pa.ArrowException:
         _refuse(file, "how it is stored")
-    for name in rows.schema.names:
-        column = rows.column(name)
-        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            _check(file, name, chunk, bounds)
-            if pa.types.is_list(chunk.type):
-                _check(file, f"an item of {name}", chunk.flatten(), bounds)
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        _check(file, name, column, known.get(name), most.get(name, _LARGEST))
+        if pa.types.is_list(column.type):
+            item = f"an item of {name}"
+            _check(file, item, column.flatten(), None, most.get(item, _LARGEST))
 
 
-def _check(file: Path, name: str, column: pa.Array, bounds: Bounds) -> None:
+def _check(
+    file: Path, name: str, column: pa.Array, known: Collection[str] | None, most: int
+) -> None:
+    """Refuse a column with words that are not `known`, or numbers that are not less than `most`."""
     if column.null_count and name not in GAPS:
         _refuse(file, f"a gap in column {name}")
-    kind, known = column.type, bounds.words(name)
+    kind = column.type
     words = column.dictionary if pa.types.is_dictionary(kind) else column
     if known is not None and (odd := set(words.to_pylist()) - {*known, ""}):
         _refuse(file, f"{min(map(repr, odd))} in column {name}")
@@ -133,8 +116,8 @@ def _check(file: Path, name: str, column: pa.Array, bounds: Bounds) -> None:
     if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and len(column):
         from pyarrow.compute import min_max  # lanes, which read no table, need not wait for it
 
-        least, most = min_max(column).as_py().values()
-        if not (least >= -1 and most < bounds.most(name)):  # NaN alone is neither
+        least, largest = min_max(column).as_py().values()
+        if not (least >= -1 and largest < most):  # NaN alone is neither
             _refuse(file, f"a number in column {name}")
 
 

@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
 from harness.files import require_writable, writing
-from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
+from harness.runs.checks import check_columns, check_manifest, check_rows
 from harness.runs.tables import SCHEMAS, Rows
 
 MANIFEST = "run.json"
@@ -111,7 +111,13 @@ class RunDirectory:
         temporary = parts / f".{ordinal:06d}-{secrets.token_hex(4)}"
         with writing(self.path):
             temporary.mkdir(parents=True)
-            write_part(temporary, rows)
+            sums = {}
+            for name in SCHEMAS:
+                content = _encoded(name, rows.table(name)) if rows.count(name) else _empty(name)
+                file = temporary / f"{name}.parquet"
+                file.write_bytes(content)
+                sums[file.name] = hashlib.sha256(content).hexdigest()
+            (temporary / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
             try:
                 temporary.rename(target)
             except OSError:
@@ -175,16 +181,15 @@ class RunDirectory:
     def batches(
         self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of a table in their order, with their numbers in the column `ROW`.
+        """The rows of a table, those `wanted` or all, with their numbers in the column `ROW`.
 
-        Those `wanted` or all; groups of rows without any of them are not read, and batches without
-        any are left out.
+        Groups of rows without any of them are not read, and batches without any are left out.
         """
-        first, bounds = 0, Bounds.of(self.manifest, None if table == "cases" else self.order)
+        first, cases = 0, None if table == "cases" else self.order
         for file in self.files(table):
             with opened(file, memory_map=True) as source:
                 for batch in _of_file(source, columns, wanted, first):
-                    check_rows(file, batch, bounds)
+                    check_rows(file, batch, self.manifest, cases)
                     yield batch
                 first += source.metadata.num_rows
 
@@ -212,11 +217,7 @@ class RunDirectory:
         return parts
 
     def lock(self) -> None:
-        """Be the only one to write here, until the process ends.
-
-        Raises:
-            RunDirectoryError: Another process writes here.
-        """
+        """Be the only one to write here until the process ends; RunDirectoryError if another is."""
         with writing(self.path):
             self._lock = (self.path / _LOCK).open("w")
         try:
@@ -228,7 +229,6 @@ class RunDirectory:
             ) from error
 
     def release(self) -> None:
-        """Let others write here again."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -246,13 +246,9 @@ class RunDirectory:
 def create_or_resume(
     path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]
 ) -> RunDirectory:
-    """The run directory at `path` for writing, made if it is not there; `notes` are only recorded.
-
-    Raises:
-        RunDirectoryError: It cannot be written, holds something else, or another run.
-    """
-    run, is_new = begin_or_go_on(path, identity, notes, RUN)
-    if is_new:
+    """The run at `path` for writing, new or gone on with; see `begin_or_go_on`."""
+    run = begin_or_go_on(path, identity, notes, RUN)
+    if not run.finished:
         with writing(path):
             (path / PARTS).mkdir(exist_ok=True)
     run.sweep_up()
@@ -261,8 +257,8 @@ def create_or_resume(
 
 def begin_or_go_on(
     path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any], kind: ManifestKind
-) -> tuple[RunDirectory, bool]:
-    """A locked directory with its manifest, and whether that was written just now.
+) -> RunDirectory:
+    """A locked directory with its manifest, written where there is none; `notes` are only recorded.
 
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
@@ -273,18 +269,17 @@ def begin_or_go_on(
     run = RunDirectory(path, {}, trusted=True)  # its engines are those that the user names
     run.lock()  # before anything is read or written: two runs may begin at once
     try:
-        is_new = not (path / kind.file).exists()
-        if is_new:
+        if (path / kind.file).exists():
+            run.manifest = read_manifest(path, kind)
+            refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
+        else:
             run.manifest = {"format": kind.format, "identity": identity, **notes}
             with writing(path):
                 write_manifest(path, run.manifest, kind)
-        else:
-            run.manifest = read_manifest(path, kind)
-            refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
     except BaseException:
         run.release()
         raise
-    return run, is_new
+    return run
 
 
 def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
@@ -304,19 +299,7 @@ def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
     return RunDirectory(path, read_manifest(path), trusted=trust, read_only=True)
 
 
-def write_part(directory: Path, rows: Rows) -> None:
-    """Write the rows of a case into an empty directory: a file per table, and their checksums."""
-    sums = {}
-    for name in SCHEMAS:
-        content = _encoded(name, rows.table(name)) if rows.count(name) else _empty(name)
-        file = directory / f"{name}.parquet"
-        file.write_bytes(content)
-        sums[file.name] = hashlib.sha256(content).hexdigest()
-    (directory / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
-
-
 def _encoded(name: str, table: pa.Table) -> pa.Buffer:
-    """A table as its file has it."""
     stream = pa.BufferOutputStream()
     pq.write_table(table, stream, **_format(name))
     return stream.getvalue()
@@ -328,22 +311,15 @@ def _empty(name: str) -> pa.Buffer:
     return _encoded(name, SCHEMAS[name].empty_table())
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_list(kind) else kind
-    return not (pa.types.is_dictionary(kind) or pa.types.is_primitive(kind))
-
-
 @functools.cache
 def _format(table: str) -> dict[str, Any]:
-    """How the files of a table are written."""
-    return {
-        "compression": "zstd",
-        "use_dictionary": [
-            f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
-            for field in SCHEMAS[table]
-            if not _is_text(field.type)
-        ],
-    }
+    dictionaries = []  # of all but texts
+    for field in SCHEMAS[table]:
+        is_list = pa.types.is_list(field.type)
+        kind = field.type.value_type if is_list else field.type
+        if pa.types.is_dictionary(kind) or pa.types.is_primitive(kind):
+            dictionaries.append(f"{field.name}.list.element" if is_list else field.name)
+    return {"compression": "zstd", "use_dictionary": dictionaries}
 
 
 def sha256_of(file: Path) -> str:
@@ -384,7 +360,6 @@ def _verified(part: Path, name: str) -> Path:
 
 
 def _verify(file: Path, expected: str) -> None:
-    """Refuse a file that is not the one whose checksum was written down."""
     if not file.is_file():
         raise RunDirectoryError(f"{file} is missing", _AGAIN)
     if sha256_of(file) != expected:
@@ -440,7 +415,7 @@ _OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
 _AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
 
 
-def refuse_foreign(path: Path, kind: ManifestKind = RUN) -> None:
+def refuse_foreign(path: Path, kind: ManifestKind) -> None:
     """Refuse a path that cannot become a directory of this kind; what was begun and left can."""
     if (path / kind.file).exists() or not path.exists():
         return
@@ -454,11 +429,7 @@ def refuse_foreign(path: Path, kind: ManifestKind = RUN) -> None:
 
 
 def check_place(path: Path, kind: ManifestKind = RUN) -> None:
-    """Refuse a path that is something else, or where nothing can be written, before engines start.
-
-    Raises:
-        MaskcourtError: Saying why.
-    """
+    """Raise MaskcourtError for a path that is something else, or where nothing can be written."""
     require_writable(path, directory=True)
     refuse_foreign(path, kind)
 

@@ -123,12 +123,9 @@ def asks_for_trust(run: RunDirectory) -> bool:
 def same_run(
     path: Path, known: Mapping[str, Any], specs: Sequence[EngineSpec]
 ) -> RunDirectory | None:
-    """The run that is at `path` already, None without any; before engines are started.
+    """The run that is at `path` already, None without any; RunDirectoryError where it differs.
 
-    What engines say that they are is not `known` by then.
-
-    Raises:
-        RunDirectoryError: Saying in what the run that is there differs.
+    Engines are not started yet: what they say that they are is not `known`.
     """
     if not (path / MANIFEST).exists():
         return None
@@ -140,11 +137,7 @@ def same_run(
 
 
 def limits_of(run: RunDirectory) -> Limits:
-    """What one request to an engine might cost in a run.
-
-    Raises:
-        RunDirectoryError: The manifest does not say so.
-    """
+    """What one request to an engine might cost in a run; RunDirectoryError where none is named."""
     try:
         return Limits(**run.manifest["identity"]["limits"])
     except (KeyError, TypeError) as error:

@@ -37,7 +37,6 @@ class UnstoredCase(RunDirectory):
 
 
 CaseTable = tuple[str, pa.Table]
-"""A case and its rows in one table."""
 
 
 def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[CaseTable]:
@@ -65,7 +64,6 @@ class TableCursor:
 
 
 def _split(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """A batch cut where the case changes."""
     column = batch.column("case")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()

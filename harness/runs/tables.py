@@ -171,7 +171,6 @@ class Words:
         return len(self.codes)
 
     def tolist(self) -> list[str]:
-        """The words of all rows."""
         return [self.words[code] for code in self.codes.tolist()]
 
 
@@ -185,15 +184,15 @@ class Rows:
 
     def add(self, table: str, **values: Any) -> None:
         """Append one row; every column must be given."""
-        _check(table, values)
-        self._pieces[table].append((1, {name: [value] for name, value in values.items()}))
+        self.extend(table, 1, **{name: [value] for name, value in values.items()})
 
     def extend(self, table: str, count: int, **values: Any) -> None:
         """Append `count` rows; a column is an array, `Words` or a list, or one value for all.
 
         For truth values that may be missing, an array of int8: -1.
         """
-        _check(table, values)
+        if odd := sorted(values.keys() ^ SCHEMAS[table].names):
+            raise ValueError(f"row of table {table!r}: columns {odd} do not match")
         for name, value in values.items():
             if isinstance(value, np.ndarray | Words | list) and len(value) != count:
                 message = f"column {name!r} of table {table!r}: {len(value)} of {count} rows"
@@ -226,7 +225,6 @@ class Rows:
         return out
 
     def replace(self, table: str, **values: list[Any]) -> None:
-        """Put other values into columns of a table."""
         self._pieces[table] = [(self.count(table), {**self.lists(table), **values})]
 
     def _values(self, table: str, column: str) -> list[Any]:
@@ -240,15 +238,6 @@ class Rows:
         if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
             return _numbers(pieces, column.type)
         return pa.array(self._values(table, column.name), column.type)
-
-
-def _check(table: str, values: Mapping[str, Any]) -> None:
-    if values.keys() != _NAMES[table]:
-        odd = sorted(values.keys() ^ _NAMES[table])
-        raise ValueError(f"row of table {table!r}: columns {odd} do not match")
-
-
-_NAMES = {table: set(schema.names) for table, schema in SCHEMAS.items()}
 
 
 def _listed(count: int, values: Any) -> list[Any]:

@@ -185,6 +185,4 @@ def baseline_junit(diff: BaselineDiff, outcomes: Outcomes) -> str:
         else:
             known = SKIPPED if now in (REFUSED, CRASH) else PASSED
             tests.append((engine, case, known, now, f"{now}, as is known", ""))
-    columns = ("suite", "test", "status", "type", "message", "text")
-    rows = [dict(zip(columns, test, strict=True)) for test in tests]
-    return as_junit(Table.of("", columns, rows))
+    return as_junit(tests)

@@ -56,7 +56,8 @@ class TestTables:
         assert tuple(found.tables) == TABLES
         for name, table in found.tables.items():
             assert table.rows or name == "equal_schemas", name
-            assert all(tuple(row) == table.names for row in table.rows), name
+            names = [column.name for column in table.columns]
+            assert all(list(row) == names for row in table.rows), name
 
     def test_hold_the_numbers_of_the_tally(self, stored):
         run = stored(book("one"), book("two"))
@@ -74,7 +75,7 @@ class TestExports:
         assert [file.name for file in files] == [f"{name}.csv" for name in TABLES]
         for file, table in zip(files, found.tables.values(), strict=True):
             header, *lines = csv.reader(io.StringIO(file.read_text("utf-8")))
-            assert tuple(header) == table.names
+            assert header == [column.name for column in table.columns]
             wanted = [
                 ["" if one is None else str(one) for one in row.values()] for row in table.rows
             ]

@@ -137,7 +137,7 @@ FAINT_EDGES = (
     LIGHT
     + """
 const paper = light(parts(getComputedStyle(document.body).backgroundColor));
-return [...document.querySelectorAll('button:not(.link, .cell), select, input[type="search"], .f-4, .f-5')].filter((node) => {
+return [...document.querySelectorAll('button:not(.link, .cell), select, input[type="search"]')].filter((node) => {
   const style = getComputedStyle(node);
   const edge = style.boxShadow === 'none' ? style.borderTopColor : style.boxShadow;
   return between(light(parts(edge)), paper) < 3;
@@ -147,7 +147,7 @@ return [...document.querySelectorAll('button:not(.link, .cell), select, input[ty
 """What has an edge of less contrast than WCAG 2.2, 1.4.11 asks for."""
 
 SMALL_TARGETS = """
-return [...document.querySelectorAll('button, select, summary, fieldset label, nav a, td li a')].filter((node) => {
+return [...document.querySelectorAll('button, select, summary, fieldset label, nav a')].filter((node) => {
   const box = node.getBoundingClientRect();
   return box.width && Math.min(box.width, box.height) < 24;
 }).map((node) => node.outerHTML.slice(0, 80));

@@ -46,11 +46,6 @@ function digits(value) {
   return String(Number(value.toPrecision(2)));
 }
 
-function interval(ratio, shown) {
-  if (ratio.low === null || ratio.low === undefined) return '';
-  return `${shown(ratio.low).replace('%', '')}–${shown(ratio.high)}`;
-}
-
 function duration(microseconds) {
   if (microseconds === null || microseconds === undefined) return '–';
   for (const [unit, size] of [['s', 1e6], ['ms', 1e3]]) {
@@ -68,15 +63,13 @@ function tone(kind) {
 const keywordName = (keyword) => keyword === '' ? '(none stated)' : keyword;
 const className = (name) => name === '' ? 'proves nothing' : name;
 
-// A table; a column is [title, cell(row), {n: right-aligned, h: heads the row, label}].
+// A table whose first column heads the rows; a column is [title, cell(row), class].
 function table(columns, rows, name, style) {
-  const head = columns.map(([title, , how]) => el('th', { scope: 'col', class: how && how.n ? 'n' : null }, title));
-  const body = rows.map((row) => el('tr', {}, columns.map(([title, cell, how]) => {
-    const content = [cell(row)].flat();
-    if (how && how.h) return el('th', { scope: 'row' }, content);
-    return el('td', { class: how && how.n ? 'n' : null, 'data-label': title }, content);
-  })));
-  const made = el('table', { class: style || null, 'aria-label': name }, el('thead', {}, el('tr', {}, head)), el('tbody', {}, body));
+  const head = columns.map(([title, , sort]) => el('th', { scope: 'col', class: sort }, title));
+  const body = rows.map((row) => el('tr', {}, columns.map(([title, cell, sort], at) => at
+    ? el('td', { class: sort, 'data-label': title }, cell(row))
+    : el('th', { scope: 'row' }, cell(row)))));
+  const made = el('table', { class: style, 'aria-label': name }, el('thead', {}, el('tr', {}, head)), el('tbody', {}, body));
   return el('div', { class: 'scroll' }, made);
 }
 
@@ -92,7 +85,7 @@ function choice(id, legend, options, choose) {
 
 // What no reader would see, or see in the wrong order: control and format characters, blanks other
 // than the space, bytes that are no character (which stand as U+DC80 to U+DCFF).
-const UNSEEN = /[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffd\ud800-\udfff]/u;
+const UNSEEN = /([\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffd\ud800-\udfff])/u;
 const NAMES = { 8: '\\b', 9: '\\t', 10: '\\n', 12: '\\f', 13: '\\r' };
 
 function unseen(char) {
@@ -103,17 +96,11 @@ function unseen(char) {
 
 // A text as nodes, with all that is unseen written out and marked.
 function visible(text) {
-  const nodes = [];
-  let plain = '';
-  for (const char of text) {
-    if (!UNSEEN.test(char)) { plain += char; continue; }
-    if (plain) nodes.push(plain);
-    plain = '';
-    const [name, title] = unseen(char);
-    nodes.push(el('span', { class: 'raw', title }, name));
-  }
-  if (plain) nodes.push(plain);
-  return nodes;
+  return text.split(UNSEEN).map((part, at) => {
+    if (at % 2 === 0) return part;
+    const [name, title] = unseen(part);
+    return el('span', { class: 'raw', title }, name);
+  });
 }
 
 // What is seen in a text beyond ASCII, by its code points: U+FF11 looks like 1.

@@ -40,7 +40,7 @@ function bugBlock(one) {
 function bugDetail(one) {
   const [before, there, behind] = one.text;
   const script = one.script.map((at) => DATA.bugs.lines[at]);
-  const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['shown by', shownBy(one)], ['verdicts', count(one.verdicts)], ['upstream', upstreamOf(one.upstream)]];
+  const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${percent(one.share.low).replace('%', '')}–${percent(one.share.high)}`}`], ['shown by', shownBy(one)], ['verdicts', count(one.verdicts)], ['upstream', upstreamOf(one.upstream)]];
   if (one.also_in) facts.push(['also in', safe(one.also_in)]);
   const versions = Object.entries(one.versions);
   if (versions.length > 1) facts.push(['versions', versions.map(([version, met]) => `${version} ${met ? 'yes' : 'no'}`).join(', ')]);

@@ -16,7 +16,7 @@ from harness.analysis.tally import case_statuses, crossed, summary
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
-from harness.render.page import page_with_data
+from harness.render.page import asset, embedded, page
 from harness.report import SHOWN
 from harness.report.page.explained import explained
 from harness.report.page.sampling import draw
@@ -32,8 +32,8 @@ _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
 def assembled(data: Mapping[str, Any]) -> str:
-    scripts = tuple(f"report/page/{name}" for name in _SCRIPTS)
-    return page_with_data("report/page/page.html", scripts, data)
+    script = "\n".join(["'use strict';", *(asset(f"report/page/{name}") for name in _SCRIPTS)])
+    return page("report/page/page.html", {"script": script, "data": embedded(data)})
 
 
 def collect(
@@ -57,11 +57,15 @@ def collect(
     stored, tally = stored_run(run, rule), summary(run, rule)
     bugs = known_bugs(run, catalogue, rule)
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
-    also |= _examples(tally["matrix"])
+    cells = (cell["example"] or {} for cells in tally["matrix"].values() for cell in cells.values())
+    also |= {example["verdict"] for example in cells if "verdict" in example}
     sample = draw(stored, verdicts, seed, also if verdicts else ())
     shown, cases = explained(stored, sample, vocabulary_of(run))
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
     used = {row["departure"] for row in departures}
+    tables = run.manifest.get("tables")
+    rows = tables and {name: one["rows"] for name, one in tables.items()}
+    manifest = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
     return {
         "about": {**_about(run, shown_as), "seed": seed, "shown": len(shown)},
         "kinds": {name: one.meaning for name, one in KINDS.items()},
@@ -90,14 +94,8 @@ def collect(
         "groups": sample.groups,
         "verdicts": shown,
         "cases": cases,
-        "manifest": manifest_without_seals(run),
+        "manifest": {**manifest, "rows": rows},
     }
-
-
-def _examples(matrix: Mapping[str, Any]) -> set[str]:
-    """The verdicts that the matrix shows."""
-    cells = (cell["example"] or {} for cells in matrix.values() for cell in cells.values())
-    return {cell["verdict"] for cell in cells if "verdict" in cell}
 
 
 def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
@@ -113,18 +111,8 @@ def _about(run: RunDirectory, shown_as: str) -> dict[str, Any]:
     }
 
 
-def manifest_without_seals(run: RunDirectory) -> dict[str, Any]:
-    """What ``run.json`` holds but checksums; ``rows`` by table, None of an unfinished run."""
-    tables = run.manifest.get("tables")
-    rest = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
-    return {**rest, "rows": tables and {name: one["rows"] for name, one in tables.items()}}
-
-
 def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
-    """The bugs of a run as JSON: smallest case, one verdict, script; None where not known.
-
-    ``lines`` are those of all scripts, each once: the ``script`` of a bug holds their numbers.
-    """
+    """Bugs as JSON; a ``script`` holds the numbers of ``lines``, each of which is there once."""
     if bugs is None:
         return None
     lines: dict[str, int] = {}

@@ -22,11 +22,8 @@ _BEFORE = (200, 2_000)
 _AFTER = (1_500, 300)
 """Of the begin and the end of a long completion."""
 
-_ABOUT = (
-    *("group", "place", "departure", "schema_pointer", "instance_pointer", "category", "detail"),
-)
+_ABOUT = ("group", "place", "departure", "schema_pointer", "instance_pointer", "category", "detail")
 _VALIDATORS = {"jsonschema": "jsonschema", "jsonschema_rs": "jsonschema-rs"}
-"""By column the validator whose answer it is."""
 
 
 def explained(

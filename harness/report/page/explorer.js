@@ -1,7 +1,6 @@
 // The explorer: filters, a list of verdicts, and one of them in full. Its state stands in the
 // address, so that a verdict can be pointed at: #verdict=17.
 
-const SHOWN_BY = ['real', 'plain', 'rare', ''];
 const FILTERS = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located', 'effect', 'shown_by'];
 const VALUES = Object.fromEntries(FILTERS.map((name) => [name, [...new Set(DATA.groups.map((group) => String(group[name])))]]));
 const state = { verdict: null, q: '' };
@@ -25,7 +24,7 @@ const matches = (group) => FILTERS.every((name) => state[name] === undefined || 
 
 function filterForm() {
   const label = { keyword: keywordName, class: className, located: (value) => value === 'true' ? 'at this token' : 'not located', kind: words, effect: (value) => words(value) || 'none', shown_by: (value) => value || 'nothing' };
-  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER, shown_by: SHOWN_BY };
+  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER, shown_by: ['real', 'plain', 'rare', ''] };
   const selects = FILTERS.map((name) => {
     const values = [...VALUES[name]].sort((a, b) => order[name] ? order[name].indexOf(a) - order[name].indexOf(b) : a.localeCompare(b));
     const options = values.map((value) => el('option', { value: `=${value}` }, safe((label[name] || String)(value))));
@@ -235,12 +234,6 @@ function codePoints(one) { return one.token && !one.token.special ? beyondAscii(
 const tokenText = (token) => token.special ? [safe(token.text) || `special token ${token.id}`] : token.text === '' ? ['(empty)'] : visible(token.text);
 const textParts = (text) => text.map((part) => typeof part === 'number' ? el('span', { class: 'cut' }, ` [${count(part)} bytes left out] `) : visible(part)).flat();
 
-// What the kinds mean that a table names and no section above defines, below that table.
-function explainKinds(id, kinds) {
-  const said = KIND_ORDER.filter((kind) => kinds.has(kind) && tone(kind) === 'other').map((kind) => `${words(kind)}: ${DATA.kinds[kind]}`);
-  if (said.length) byId(id).append(el('p', { class: 'note' }, `${said.join('. ')}.`.replace(/(^|\. )\w/g, (begin) => begin.toUpperCase())));
-}
-
 const MEANING = {
   false_acceptance: (one, group) => `${group.engine} lets this ${one.token && group.evidence === 'walk' ? 'token through and goes on to the end' : 'text through to its end'}. ${group.keyword === 'json' ? 'The text is no JSON: the parser refuses it, so that no validator is asked' : 'Both validators call the text invalid'}${group.evidence === 'walk' ? ', and no completion that was tried behind this token is valid' : ''}.`,
   false_rejection: (one, group) => one.accepter ? `${group.engine} forbids this token. ${one.accepter} allows it and goes on to the end, and both validators call the text valid.` : `${group.engine} forbids this token of a text that both validators call valid.`,
@@ -329,7 +322,9 @@ function explorer() {
     ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence, effect, what shows it, and whether the error is located). `
       + `${count(about.shown)} of them are explained here: as many of each sort as there is room for, bugs first, drawn with seed ${about.seed}. Counts are of all. Verdicts that are unresolved have no witness and are not listed.`
     : `The run holds ${plural(all, 'verdict')}; none are explained here.`;
-  explainKinds('table-errors', new Set(groups.map((group) => group.kind)));
+  // What the kinds mean that the table of errors names and no section above defines.
+  const defined = KIND_ORDER.filter((kind) => tone(kind) === 'other' && groups.some((group) => group.kind === kind)).map((kind) => `${words(kind)}: ${DATA.kinds[kind]}`);
+  if (defined.length) byId('table-errors').append(el('p', { class: 'note' }, `${defined.join('. ')}.`.replace(/(^|\. )\w/g, (begin) => begin.toUpperCase())));
   filterForm();
   refresh(false);
   byId('list').addEventListener('keydown', keys);

@@ -20,7 +20,7 @@ function titleAndAlerts() {
 function given(id, style) {
   const { title, columns, rows, note } = DATA.tables[id];
   const lines = (text) => text.split('\n').flatMap((line, at) => at ? [' ', el('small', {}, safe(line))] : [safe(line)]);
-  const shown = columns.map(([heading, right], at) => [heading, (row) => lines(row[at]), { n: right, h: at === 0 }]);
+  const shown = columns.map(([heading, right], at) => [heading, (row) => lines(row[at]), right && 'n']);
   fill(`table-${id}`, table(shown, rows, title, style));
   byId(`note-${id}`).textContent = note.replaceAll('\n', ' ');
 }
@@ -43,21 +43,12 @@ function matrix() {
     const [before, ...rest] = sentence.replaceAll('`', '').split(mark);
     return [el('p', {}, before, rest.length ? el('b', { class: 'many' }, mark) : '', rest.join(mark)), exampleOf(column, example)];
   };
-  const head = [el('th', { scope: 'col' }, 'engine'), ...Object.entries(DATA.columns).map(([column, title]) => el('th', { scope: 'col', class: TONES[column] }, title))];
-  const body = ENGINES.map((name) => el('tr', {}, el('th', { scope: 'row' }, name, el('small', {}, engineOf(name).version || '')),
-    Object.entries(DATA.columns).map(([column, title]) => el('td', { class: TONES[column], 'data-label': title }, cell(name, column)))));
-  fill('matrix', el('div', { class: 'scroll' }, el('table', { class: 'matrix cards', 'aria-label': 'What each engine gets wrong' }, el('thead', {}, el('tr', {}, head)), el('tbody', {}, body))));
+  fill('matrix', table([['engine', (name) => [name, el('small', {}, engineOf(name).version || '')]],
+    ...Object.entries(DATA.columns).map(([column, title]) => [title, (name) => cell(name, column), TONES[column]])], ENGINES, 'What each engine gets wrong', 'matrix cards'));
   const { summary } = DATA;
   const tokens = `On ${plural(summary.positions, 'position')} ${plural(summary.disputed_tokens, 'token')} ${summary.disputed_tokens === 1 ? 'was' : 'were'} disputed. `;
   const capped = summary.capped ? [`A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved, few of one sort.`] : [];
   fill('note-matrix', 'A value is lost where the engine takes none of its usual spellings, and leaked where it lets an invalid one through. What an engine documents or warns of counts, and is named. What is not proven counts for nobody. ', tokens, capped);
-}
-
-const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.value)}${more || ''}`, el('small', {}, interval(one, shown))];
-
-function inNumbers() {
-  given('pairs', 'cards');
-  fill('note-spellings', 'This is asked once for each engine, not of each schema: ', el('code', {}, DATA.about.spelled), '.');
 }
 
 function errorsTable() {
@@ -74,9 +65,9 @@ function errorsTable() {
   });
   const number = (name) => (row) => row[name] === undefined ? '' : count(row[name]);
   fill('table-errors', table([
-    ['engine', (row) => row.engine, { h: true }], ['kind', (row) => words(row.kind)], ['on', (row) => row.on],
-    ['bugs', number('bug'), { n: true }], ['warned of', number('warned'), { n: true }], ['departures', number('departure'), { n: true }],
-    ['by format alone', number('by_format'), { n: true }], ['located', number('located'), { n: true }], ['schemas', number('cases'), { n: true }],
+    ['engine', (row) => row.engine], ['kind', (row) => words(row.kind)], ['on', (row) => row.on],
+    ['bugs', number('bug'), 'n'], ['warned of', number('warned'), 'n'], ['departures', number('departure'), 'n'],
+    ['by format alone', number('by_format'), 'n'], ['located', number('located'), 'n'], ['schemas', number('cases'), 'n'],
   ], rows, 'Proven errors', 'cards'));
   if (DATA.summary.formats === 'annotation') byId('note-format').textContent = 'Formats are annotations in this run: no text is invalid for its format.';
 }
@@ -84,28 +75,22 @@ function errorsTable() {
 // A table of counts, engines by what `by` names; shades follow the logarithm.
 function heat(id, rows, by, kind, unit, open) {
   const mine = rows.filter((row) => row.kind === kind && row[unit] > 0);
-  const names = [...new Set(mine.map((row) => row[by]))];
-  const of = new Map();
-  for (const row of mine) {
-    const key = JSON.stringify([row[by], row.engine]);
-    of.set(key, Math.max(of.get(key) || 0, 0) + row[unit]);
-  }
-  const most = Math.max(1, ...of.values());
-  const total = (name) => Math.max(...ENGINES.map((engine) => of.get(JSON.stringify([name, engine])) || 0));
-  names.sort((a, b) => total(b) - total(a) || a.localeCompare(b));
+  const counts = new Map(mine.map((row) => [JSON.stringify([row[by], row.engine]), row[unit]]));
+  const of = (name, engine) => counts.get(JSON.stringify([name, engine])) || 0;
+  const most = Math.max(1, ...counts.values());
+  const total = (name) => Math.max(...ENGINES.map((engine) => of(name, engine)));
+  const names = [...new Set(mine.map((row) => row[by]))].sort((a, b) => total(b) - total(a) || a.localeCompare(b));
   if (!names.length) return fill(id, el('p', { class: 'note' }, 'None are proven.'));
   const cell = (name, engine) => {
-    const many = of.get(JSON.stringify([name, engine])) || 0;
+    const many = of(name, engine);
     if (!many) return el('span', { class: 'cell nil', vars: { '--n': 0 } }, el('span', {}, '·'));
     const shade = 0.12 + 0.88 * (Math.log(many + 1) / Math.log(most + 1));
     const label = `${keywordName(name)}, ${engine}: ${count(many)}; show the verdicts`;
     return el('button', { type: 'button', class: 'cell', 'aria-label': label, vars: { '--n': shade.toFixed(3) }, on: { click: () => open(name, engine) } }, el('span', {}, short(many)));
   };
-  const head = el('tr', {}, el('th', { scope: 'col' }, by), ENGINES.map((engine) => el('th', { scope: 'col' }, engine)));
-  const body = names.map((name) => el('tr', {}, el('th', { scope: 'row' }, safe(keywordName(name))), ENGINES.map((engine) => el('td', {}, cell(name, engine)))));
-  const made = el('table', { class: `heat ${tone(kind)}`, 'aria-label': `${words(kind)}s by ${by} and engine` }, el('thead', {}, head), el('tbody', {}, body));
-  if (ENGINES.length > 4) made.style.minWidth = `${12 + 5 * ENGINES.length}rem`;
-  return fill(id, el('div', { class: 'scroll' }, made));
+  const made = table([[by, (name) => safe(keywordName(name))], ...ENGINES.map((engine) => [engine, (name) => cell(name, engine)])], names, `${words(kind)}s by ${by} and engine`, `heat ${tone(kind)}`);
+  if (ENGINES.length > 4) made.firstChild.style.minWidth = `${12 + 5 * ENGINES.length}rem`;
+  return fill(id, made);
 }
 
 // So that a cell and the list that it opens count the same.
@@ -128,8 +113,8 @@ function heatMaps() {
 function compileTable() {
   const later = ENGINES.some((name) => Object.keys(engineOf(name).failures).length);
   const faults = ENGINES.some((name) => Object.keys(engineOf(name).adapter_faults).length);
-  fill('table-compile', table([['engine', (name) => name, { h: true }],
-    ...Object.keys(engineOf(ENGINES[0]).compile).map((word) => [words(word), (name) => count(engineOf(name).compile[word]), { n: true }]),
+  fill('table-compile', table([['engine', (name) => name],
+    ...Object.keys(engineOf(ENGINES[0]).compile).map((word) => [words(word), (name) => count(engineOf(name).compile[word]), 'n']),
     ...(later ? [['failed later', (name) => named(engineOf(name).failures)]] : []),
     ...(faults ? [['adapter at fault', (name) => named(engineOf(name).adapter_faults)]] : [])], ENGINES, 'Schemas at compilation', 'cards'),
   faults && el('p', { class: 'note' }, 'What an adapter is at fault for is no bug of its engine, and where its masks are not one thing the engine is not judged.'));
@@ -139,8 +124,8 @@ function timesTable() {
   const rows = ENGINES.flatMap((engine) => [['time_to_first_mask', 'to first mask'], ['time_between_masks', 'between masks']]
     .map(([key, title]) => ({ engine, title, of: (engineOf(engine).timings || {})[key] || {} }))).filter((row) => row.of.n);
   if (!rows.length) return fill('table-times', el('p', {}, 'This run holds no times.'));
-  fill('table-times', table([['engine', (row) => row.engine, { h: true }], ['time', (row) => row.title], ['n', (row) => count(row.of.n), { n: true }],
-    ...['mean', 'p50', 'p75', 'p90', 'p99', 'p99.9', 'max'].map((point) => [point, (row) => duration(row.of[point]), { n: true }])], rows, 'Times of the engines', 'cards'));
+  fill('table-times', table([['engine', (row) => row.engine], ['time', (row) => row.title], ['n', (row) => count(row.of.n), 'n'],
+    ...['mean', 'p50', 'p75', 'p90', 'p99', 'p99.9', 'max'].map((point) => [point, (row) => duration(row.of[point]), 'n'])], rows, 'Times of the engines', 'cards'));
 }
 
 const named = (counts) => Object.entries(counts).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ') || 'none';
@@ -149,7 +134,7 @@ function leftOut() {
   const { summary } = DATA;
   const parts = [el('p', {}, 'Counts are lower bounds by construction: a complete text stands behind each, and two validators that say the same of it, or the parser where it is no JSON; what is open counts for nobody.')];
   parts.push(el('h3', {}, 'Disputed tokens that prove nothing'), table([
-    ['engine', (name) => name, { h: true }], ['unresolved', (name) => named(engineOf(name).unresolved)],
+    ['engine', (name) => name], ['unresolved', (name) => named(engineOf(name).unresolved)],
     ['contested', (name) => named(engineOf(name).contested_by)],
   ], ENGINES, 'Unresolved and contested', 'cards'), el('p', { class: 'note' }, 'Unresolved: no completion came to an end. Contested: the validators differ, or the specification leaves it open.'));
   const case_statuses = DATA.case_statuses.filter((row) => row.status !== 'walked');
@@ -157,16 +142,16 @@ function leftOut() {
   if (case_statuses.length) {
     const reasons = [...new Set(case_statuses.map((row) => JSON.stringify([row.status, row.reason])))].map((key) => JSON.parse(key));
     parts.push(table([
-      ['what became of them', ([status, reason]) => words(reason || status), { h: true }],
-      ['schemas', ([status, reason]) => count(sum(case_statuses.filter((row) => row.status === status && row.reason === reason).map((row) => row.cases))), { n: true }],
+      ['what became of them', ([status, reason]) => words(reason || status)],
+      ['schemas', ([status, reason]) => count(sum(case_statuses.filter((row) => row.status === status && row.reason === reason).map((row) => row.cases))), 'n'],
       ['families', ([status, reason]) => case_statuses.filter((row) => row.status === status && row.reason === reason).sort((a, b) => b.cases - a.cases).map((row) => `${safe(row.family)} ${row.cases}`).join(', ')],
     ], reasons, 'Schemas that were not compared', 'cards'));
     if (summary.not_compared.not_compiled_by_all) parts.push(el('p', { class: 'note' }, 'A schema is walked only where every engine compiled it, unless the run was made with --on-dropout continue.'));
   } else parts.push(el('p', {}, 'None.'));
   if (DATA.failures.length) {
     parts.push(el('details', {}, el('summary', {}, 'What engines said when they did not go along'), table([
-      ['engine', (row) => row.engine, { h: true }], ['outcome', (row) => words(row.outcome)],
-      ['reason', (row) => el('code', {}, safe(row.reason) || '–')], ['schemas', (row) => count(row.schemas), { n: true }],
+      ['engine', (row) => row.engine], ['outcome', (row) => words(row.outcome)],
+      ['reason', (row) => el('code', {}, safe(row.reason) || '–')], ['schemas', (row) => count(row.schemas), 'n'],
     ], DATA.failures, 'Failures', 'cards')));
   }
   fill('open', parts);
@@ -176,7 +161,7 @@ function departuresTable() {
   if (!DATA.catalogue.length) return fill('table-departures', el('p', {}, 'No verdict of this run is one.'));
   const counts = (id) => DATA.departures.filter((row) => row.departure === id);
   fill('table-departures', table([
-    ['entry', (one) => [el('code', {}, one.id), el('small', {}, one.class)], { h: true }],
+    ['entry', (one) => [el('code', {}, one.id), el('small', {}, one.class)]],
     ['what is declared', (one) => [one.says, el('small', {}, `from ${one.from}; `, el('a', { href: /^https:\/\//.test(one.source) ? one.source : null, rel: 'noreferrer noopener', target: '_blank' }, 'source'))]],
     ['counted', (one) => el('ul', {}, counts(one.id).map((row) => el('li', {}, `${row.engine}: ${words(row.kind)}, `, [row.tokens && plural(row.tokens, 'token'), row.instances && plural(row.instances, 'instance'), row.samples && plural(row.samples, 'sample')].filter(Boolean).join(', '), ` in ${plural(row.cases, 'schema')}`)))],
   ], DATA.catalogue, 'Departures', 'cards'));

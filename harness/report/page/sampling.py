@@ -40,11 +40,10 @@ class ShownSample:
 
 
 def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) -> ShownSample:
-    """Draw about `size` verdicts that have a witness; of fewer, all.
+    """Draw about `size` verdicts that have a witness, always the same by `seed`; of fewer, all.
 
     Where a round cannot serve all groups, those of bugs come first, and large ones before small.
-    The same `seed` always draws the same verdicts of the same run. Those in `also` (names for
-    ``replay``) are shown in any case.
+    Those in `also` (names for ``replay``) are shown in any case.
     """
     order = ", ".join(f"evidence = '{evidence}' DESC" for evidence in VERDICT_TABLES)
     stored.add_able()

@@ -23,15 +23,10 @@ _JUMPS = 32
 class _Number(str):
     """A number as the schema writes it."""
 
-    __slots__ = ()
-
 
 @dataclass
 class SchemaLines:
-    """A schema in lines; `spans` has by pointer the first and the last line that it is about.
-
-    `abridged` says whether parts are left out.
-    """
+    """A schema in lines, `abridged` or whole; `spans` has the first and last line of a pointer."""
 
     lines: list[str] = field(default_factory=list)
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -41,8 +36,7 @@ class SchemaLines:
 def laid_out(schema: str, pointers: Iterable[str], limit: int) -> SchemaLines:
     """Lay a schema out; with parts left out where its text has more than `limit` characters.
 
-    A pointer may lead through ``$ref``, as those of validators do: then it is about the lines that
-    the reference leads to.
+    A pointer through ``$ref``, as validators have them, is about what the reference leads to.
     """
     try:
         value = json.loads(schema, parse_int=_Number, parse_float=_Number)
@@ -79,9 +73,13 @@ class _Writer:
         opening, closing = "{}" if isinstance(value, dict) else "[]"
         if not isinstance(value, dict | list) or not value:
             lines.append(f"{head}{_flat(value)}{tail}")
-        elif self._is_left_out(value, path):
+        elif (
+            self._ends is not None
+            and path not in self._kept
+            and (size := len(_flat(value))) > (400 if path[:-1] in self._ends else 60)
+        ):
             self.shown.abridged = True
-            left_out = f"{len(_flat(value)):,} characters left out"
+            left_out = f"{size:,} characters left out"
             lines.append(f"{head}{opening} … {left_out} … {closing}{tail}")
         else:
             lines.append(head + opening)
@@ -92,11 +90,6 @@ class _Writer:
                 self.write(item, (*path, name), f"{margin}  {label}", "," * (number < len(value)))
             lines.append(margin + closing + tail)
         self.places[path] = (begin, len(lines) - 1)
-
-    def _is_left_out(self, value: Any, path: SchemaPath) -> bool:
-        if self._ends is None or path in self._kept:
-            return False
-        return len(_flat(value)) > (400 if path[:-1] in self._ends else 60)
 
 
 def _flat(value: Any) -> str:
