@@ -303,6 +303,13 @@ def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
     return ids[ids < size]
 
 
+def mask_by(write: Callable[[Mask], object], words: int) -> Mask:
+    """What `write`, as `Matcher.mask`, writes; a mask that is not written allows nothing."""
+    mask = np.zeros(words, dtype=np.uint32)
+    write(mask)
+    return mask
+
+
 def nth_token(mask: Mask, index: int) -> int:
     """``token_ids(mask, …)[index]``, without listing the others; it must have so many."""
     ends = np.cumsum(np.bitwise_count(mask), dtype=np.int64)
@@ -319,12 +326,10 @@ def follow_by_mask(matcher: Matcher, tokens: Sequence[int], words: int) -> int:
     The slow, obvious definition of "allowed token by token" that every faster way is held to.
     """
     trial = matcher.clone()
-    buffer = np.zeros(words, dtype=np.uint32)
     for count, token in enumerate(tokens):
-        buffer.fill(0)  # a mask that is not written allows nothing
-        trial.mask(buffer)
+        mask = mask_by(trial.mask, words)
         inside = 0 <= token < 32 * words
-        if not inside or not allows(buffer, token) or not trial.consume(token):
+        if not inside or not allows(mask, token) or not trial.consume(token):
             return count
     return len(tokens)
 

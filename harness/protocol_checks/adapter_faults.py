@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Mask, Matcher, allows, calls_of, token_ids
+from harness.protocol import Mask, Matcher, allows, calls_of, mask_by, token_ids
 from harness.protocol_checks.trial import led, named, unlike, unwritten
 from harness.workers.outcomes import AdapterFault
 
@@ -57,9 +57,8 @@ class StateExaminer:
     def examine(self, matcher: Matcher, seen: Mask | None = None) -> None:
         """Ask a matcher for the mask of where it stands, and a clone of it; it stays there."""
         if seen is None:
-            seen = np.zeros_like(self._within)
             self._asks()
-            matcher.mask(seen)
+            seen = mask_by(matcher.mask, len(self._within))
         self.ask_again(matcher, seen)
         clone = matcher.clone()
         self.ask_again(clone, seen, "clone_differs")

@@ -18,7 +18,7 @@ import numpy as np
 from harness.completion.rollout import Preferences
 from harness.completion.text_writer import TextWriter
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Library, LibraryCalls, Mask, Masks, Matcher, allows, token_ids
+from harness.protocol import Library, LibraryCalls, Mask, Masks, Matcher, allows, mask_by, token_ids
 
 Tokens = tuple[int, ...]
 Complaints = Iterator[str]
@@ -74,9 +74,7 @@ class Subject:
 
     def mask(self, calls: LibraryCalls) -> Mask:
         """What a matcher says may come next, shape ``(words,)``, with all bits that it sets."""
-        out = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        calls.mask(out)
-        return out
+        return mask_by(calls.mask, self.vocabulary.words)
 
     def ends_at(self, consumed: Tokens) -> bool:
         mask = self.mask_at(consumed)
@@ -402,12 +400,10 @@ def along(
     matcher: Matcher, vocabulary: Vocabulary, text: bytes, tokens_at: Callable[[int], Sequence[int]]
 ) -> Tokens:
     """Along a text, by the first allowed of the tokens that are named for each offset."""
-    mask = np.zeros(vocabulary.words, dtype=np.uint32)
     way: list[int] = []
     at = 0
     while True:
-        mask.fill(0)
-        matcher.mask(mask)
+        mask = mask_by(matcher.mask, vocabulary.words)
         if at == len(text):
             return (*way, vocabulary.eos) if allows(mask, vocabulary.eos) else tuple(way)
         token = next((one for one in tokens_at(at) if allows(mask, one)), -1)
