@@ -34,15 +34,16 @@ from harness.protocol import (
     switch,
 )
 
-_PRESETS = {"spec": {"llguidance_compat": False}, "shipped": {"llguidance_compat": True}}
-
 _COMPAT = "GLRMASK_LLGUIDANCE_COMPAT"
 
 
 class GLRMaskEngine:
     """glrmask with one vocabulary."""
 
-    PRESETS: ClassVar = _PRESETS
+    PRESETS: ClassVar = {
+        "spec": {"llguidance_compat": False},
+        "shipped": {"llguidance_compat": True},
+    }
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "llguidance_compat": switch("read schemas as llguidance does, with fewer escapes"),
@@ -60,7 +61,7 @@ class GLRMaskEngine:
 
         self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._library = glrmask
-        self._compat = settle_switches(options, _PRESETS)["llguidance_compat"]
+        self._compat = settle_switches(options, self.PRESETS)["llguidance_compat"]
         self._strategy = getattr(glrmask.MaskStrategy, str(options["mask_strategy"]).upper())
         self._vocabulary = glrmask.Vocab.from_id_to_bytes(vocabulary.ordinary)
         self._ids = vocabulary

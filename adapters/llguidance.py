@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, MaskFirst
+from adapters._shared import EndingMatcher
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -38,14 +38,12 @@ from harness.protocol import (
     Vocabulary,
     allows,
     copied,
+    follow_by_mask,
+    mask_by,
     settle_switches,
     switch,
 )
 
-_PRESETS = {
-    "spec": {"forced": False, "unicode_escapes": True},
-    "shipped": {"forced": True, "unicode_escapes": False},
-}
 _THREADS = 2
 """Of the library's own batches of masks."""
 _DOCUMENTED = {
@@ -63,7 +61,10 @@ class LLGuidanceEngine:
     versions that cannot permit it (1.6.1).
     """
 
-    PRESETS: ClassVar = _PRESETS
+    PRESETS: ClassVar = {
+        "spec": {"forced": False, "unicode_escapes": True},
+        "shipped": {"forced": True, "unicode_escapes": False},
+    }
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "forced": switch("where bytes are forced, allow only the tokenizer's own token for them"),
@@ -94,11 +95,12 @@ class LLGuidanceEngine:
             for token, text in enumerate(vocabulary.tokens)
             if vocabulary.special[token] or b"\xff" in text
         )
-        settings = settle_switches(options, _PRESETS)
+        settings = settle_switches(options, self.PRESETS)
         self._forced = settings["forced"]
         self._json_options = _json_options(options)
         if settings["unicode_escapes"]:
-            if self._knows(_UNICODE_ESCAPES):
+            grammar = self._grammar("{}", {_UNICODE_ESCAPES: True})
+            if not self._matcher(self._tokenizer, grammar, log_level=0).is_error():
                 self._json_options[_UNICODE_ESCAPES] = True
             elif options["unicode_escapes"] == "true":
                 raise UsageError(
@@ -158,11 +160,10 @@ class LLGuidanceEngine:
 
     def _grammar(self, schema: str, json_options: Mapping[str, bool | str]) -> str:
         text = _with_options(schema, json_options)
-        build = self._matcher
         try:
             if self._forced:
-                return str(build.grammar_from_json_schema(text))
-            return str(build.grammar_from_lark(f"{_NO_FORCING}\nstart: %json {text}"))
+                return str(self._matcher.grammar_from_json_schema(text))
+            return str(self._matcher.grammar_from_lark(f"{_NO_FORCING}\nstart: %json {text}"))
         except ValueError as error:
             raise Refused(str(error).strip()) from error
 
@@ -174,10 +175,6 @@ class LLGuidanceEngine:
             raise Refused(native.get_error().strip())
         return native
 
-    def _knows(self, json_option: str) -> bool:
-        grammar = self._grammar("{}", {json_option: True})
-        return not self._matcher(self._tokenizer, grammar, log_level=0).is_error()
-
 
 class _Matcher(EndingMatcher):
     """An `LLMatcher`, kept from ever being asked to take a token that it refuses.
@@ -187,7 +184,6 @@ class _Matcher(EndingMatcher):
 
     def __init__(self, native: Any, vocabulary: Vocabulary) -> None:
         self.native, self._ids = native, vocabulary
-        self._words = vocabulary.words
 
     def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library is at a limit; the matcher is of no more use."""
@@ -231,11 +227,29 @@ class _Matcher(EndingMatcher):
             raise RuntimeError(f"llguidance: {self.native.get_error().strip()}")
 
 
-class _ForcingMatcher(MaskFirst, _Matcher):
+class _ForcingMatcher(_Matcher):
     """An `LLMatcher` that forces tokens: it would consume more than its mask allows."""
 
+    _present: Mask | None = None
+
+    def mask(self, out: Mask) -> None:
+        out[:] = self._mask_here()
+
+    def consume(self, token: int) -> bool:
+        inside = 0 <= token < 32 * self._ids.words
+        if not inside or not allows(self._mask_here(), token) or not super().consume(token):
+            return False
+        self._present = None
+        return True
+
     def follow(self, tokens: Sequence[int]) -> int:
-        return super().follow(tokens[: _Matcher.follow(self, tokens)])
+        return follow_by_mask(self, tokens[: super().follow(tokens)], self._ids.words)
+
+    def _mask_here(self) -> Mask:
+        """The present mask, kept until a token is consumed. Never written to once computed."""
+        if self._present is None:
+            self._present = mask_by(super().mask, self._ids.words)
+        return self._present
 
 
 def _json_options(options: Mapping[str, bool | int | str]) -> dict[str, bool | str]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -67,6 +68,7 @@ class LMFormatEnforcerEngine:
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import lmformatenforcer
+        from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
 
         self.info = EngineInfo.installed(self.DISTRIBUTION, options, "interegular", "pydantic")
         self._library = lmformatenforcer
@@ -87,27 +89,25 @@ class LMFormatEnforcerEngine:
         )
         shipped = options["config"] == "shipped"
         spaces = _limit(options, "whitespaces", 12 if shipped else _UNLIMITED)
-        self._settings = {
-            "alphabet": self._data.tokenizer_alphabet,
-            "max_consecutive_whitespaces": spaces,
-            "force_json_field_order": options["field_order"],
-            "max_json_array_length": _limit(options, "array_items", 20 if shipped else 0),
-        }
+        self._configured = partial(
+            CharacterLevelParserConfig,
+            alphabet=self._data.tokenizer_alphabet,
+            max_consecutive_whitespaces=spaces,
+            force_json_field_order=options["field_order"],
+            max_json_array_length=_limit(options, "array_items", 20 if shipped else 0),
+        )
         alphabet = lmformatenforcer.consts.COMPLETE_ALPHABET
         self._first = {"alphabet": alphabet} if shipped else {}
 
     def compile(self, schema: str) -> _Matcher:
         """A matcher with its first mask computed; raises `Refused` with the library's exception."""
-        from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
-
         kept = self._library.JsonSchemaParser._Context.regex_parser_cache  # noqa: SLF001
         kept.clear()
         try:
-            parser = self._library.JsonSchemaParser(
-                json.loads(schema), CharacterLevelParserConfig(**self._settings | self._first)
-            )
+            value = json.loads(schema)
+            parser = self._library.JsonSchemaParser(value, self._configured(**self._first))
             parser.context.regex_parser_cache = dict(kept)
-            parser.config = CharacterLevelParserConfig(**self._settings)
+            parser.config = self._configured()
             matcher = _Matcher(self, parser)
             matcher.mask(np.zeros(self.vocabulary.words, dtype=np.uint32))
         except Exception as error:
@@ -116,13 +116,9 @@ class LMFormatEnforcerEngine:
 
     def compile_regex(self, pattern: str) -> _Matcher:
         """As `compile`."""
-        from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
-
         try:
-            parser = self._library.RegexParser(
-                pattern, CharacterLevelParserConfig(**self._settings)
-            )
-            parser.config = CharacterLevelParserConfig(**self._settings)
+            parser = self._library.RegexParser(pattern, self._configured())
+            parser.config = self._configured()
         except Exception as error:
             raise Refused(_told(error)) from error
         return _Matcher(self, parser)

@@ -15,6 +15,7 @@ names no place, which the diagnostics of `schema_to_ir` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -116,14 +117,23 @@ class _Matcher(ReplayedMatcher):
         return self._lead(self.native, self._vocabulary.eos)
 
     def _lead(self, native: Any, token: int) -> bool:
+        end = token in self._vocabulary.eos_ids
         try:
-            native.advance(self._vocabulary.eos if token in self._vocabulary.eos_ids else token)
+            return _advanced(native, self._vocabulary.eos if end else token, self._error)
         except self._error as error:
-            if getattr(error, "code", None) in _REFUSED:
-                return False
             self._made = None
             raise RuntimeError(f"maskforge: {_words(error)}") from error
-        return True
+
+
+def _advanced(session: Any, token: int, refused: type[Exception]) -> bool:
+    """Whether a session takes a token; other errors than refusals are raised."""
+    try:
+        session.advance(token)
+    except refused as error:
+        if getattr(error, "code", None) in _REFUSED:
+            return False
+        raise
+    return True
 
 
 def _write(session: Any, out: Mask) -> None:
@@ -133,16 +143,7 @@ def _write(session: Any, out: Mask) -> None:
 
 
 def _calls_of(session: Any, refused: type[Exception]) -> LibraryCalls:
-
-    def consume(token: int) -> bool:
-        try:
-            session.advance(token)
-        except refused as error:
-            if getattr(error, "code", None) in _REFUSED:
-                return False
-            raise
-        return True
-
+    consume = partial(_advanced, session, refused=refused)
     return LibraryCalls(
         mask=lambda out: _write(session, out),
         consume=consume,

@@ -38,11 +38,6 @@ from harness.protocol import (
     switch,
 )
 
-_PRESETS = {
-    "spec": {"any_whitespace": True, "strict_mode": False, "any_order": False},
-    "shipped": {"any_whitespace": True, "strict_mode": True, "any_order": False},
-}
-
 _THREADS = 2
 """Of the library's own batches of masks."""
 
@@ -53,7 +48,10 @@ _CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
 class XGrammarEngine:
     """xgrammar with one vocabulary; schemas are compiled on one thread, without its cache."""
 
-    PRESETS: ClassVar = _PRESETS
+    PRESETS: ClassVar = {
+        "spec": {"any_whitespace": True, "strict_mode": False, "any_order": False},
+        "shipped": {"any_whitespace": True, "strict_mode": True, "any_order": False},
+    }
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "any_whitespace": switch("whitespace of any kind and length between tokens of JSON"),
@@ -100,7 +98,7 @@ class XGrammarEngine:
         )
         self._settings = self._supported(
             {
-                **settle_switches(options, _PRESETS),
+                **settle_switches(options, self.PRESETS),
                 "separators": SEPARATED.get(str(options["separators"])),
                 "max_whitespace_cnt": options["max_whitespace"] or None,
             }
@@ -171,8 +169,8 @@ class _Matcher(EndingMatcher):
     """A `GrammarMatcher` that is copied by its own `fork`."""
 
     def __init__(self, native: Any, engine: XGrammarEngine) -> None:
-        self.native, self._ids, self._possible = native, engine.ids, engine.possible
-        self._ends, self._words = engine.ends, len(engine.possible)
+        self.native, self._ids = native, engine.ids
+        self._possible, self._ends = engine.possible, engine.ends
 
     def _write(self, out: Mask) -> None:
         if self.native.fill_next_token_bitmask(out.view(np.int32).reshape(1, -1)):
