@@ -14,7 +14,7 @@ from typing import Any
 from harness.comparison.case_run import CaseRun
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.generation import Generator
-from harness.impact.items import Item, Score, Task
+from harness.impact.items import Item, Task
 from harness.impact.overruled import resolve_steps
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, Mode, advance
@@ -56,12 +56,10 @@ class Answering:
         for answer in answers:
             text = answer.written(self._tools.vocabulary)
             parsed = _parsed(item, answer, text)
-            score = Score(correct=False, reason=parsed.problem)
-            if not parsed.problem:
-                score = self._task.score(item, parsed.value)
             answer.text = text.decode("utf-8", "replace")
             answer.parsed = not parsed.problem
-            answer.correct, answer.reason = score.correct, score.reason
+            answer.reason = parsed.problem or self._task.fault(item, parsed.value)
+            answer.correct = not answer.reason
         return answers
 
 

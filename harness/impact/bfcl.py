@@ -2,7 +2,7 @@
 
 >>> task = load()
 >>> item = task.items()[0]
->>> task.score(item, {"name": "get_weather", "arguments": {"place": "Hanoi"}})
+>>> task.fault(item, {"name": "get_weather", "arguments": {"place": "Hanoi"}})
 
 The data come with the distribution ``bfcl-eval``. What that needs besides fits into no environment
 of this project, so that it is installed without it, never imported, and only looked at for its
@@ -25,7 +25,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from harness.errors import InputError, UsageError, nearest
-from harness.impact.items import Item, Score, Turn
+from harness.impact.items import Item, Turn
 from harness.inputs.case_archives import members
 from harness.jsontext import strict_json
 from harness.schemas.schema import kinds
@@ -77,10 +77,10 @@ class FunctionCalling:
         """All items, in the order of the data."""
         return tuple(question.item for question in self._questions.values())
 
-    def score(self, item: Item, answer: Any) -> Score:
-        """Whether `answer` is an accepted call."""
+    def fault(self, item: Item, answer: Any) -> str:
+        """Why `answer` is no accepted call; empty where it is one."""
         question = self._questions[item.id]
-        return score_call(answer, question.function, question.accepted)
+        return call_fault(answer, question.function, question.accepted)
 
     def unanswerable(self) -> frozenset[str]:
         """The ids of items whose schema allows no accepted call: data against documentation."""
@@ -282,21 +282,19 @@ TYPES: Final[Mapping[str, tuple[str, type]]] = {
 _IGNORED: Final = re.compile(r"[ ,./\-_*^]")
 
 
-def score_call(
+def call_fault(
     answer: Any, function: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]]
-) -> Score:
-    """Whether ``{"name": ..., "arguments": {...}}`` calls a function with accepted arguments.
+) -> str:
+    """Why an answer does not call a function with accepted arguments; empty where it does.
 
-    Anything else is no call. `function` is the documentation of the function that is to be called,
-    `accepted` has the accepted values of each of its parameters.
+    A call is ``{"name": ..., "arguments": {...}}``. `function` is the documentation of the one that
+    is to be called, `accepted` has the accepted values of each of its parameters.
     """
     if not isinstance(answer, dict) or not isinstance(answer.get("arguments"), dict):
-        reason = "no_call"
-    elif answer.get("name") != function["name"]:
-        reason = "wrong_name" if isinstance(answer.get("name"), str) else "no_call"
-    else:
-        reason = _arguments_reason(answer["arguments"], function["parameters"], accepted)
-    return Score(correct=not reason, reason=reason)
+        return "no_call"
+    if answer.get("name") != function["name"]:
+        return "wrong_name" if isinstance(answer.get("name"), str) else "no_call"
+    return _arguments_reason(answer["arguments"], function["parameters"], accepted)
 
 
 def normalized(value: Any) -> Any:
