@@ -30,8 +30,6 @@ _DIALECTS: Final = {
 """Of a pattern's dialect the programs that were asked, and where it is specified."""
 _HERE: Final = "# HERE\n"
 """Where a template has the data, and where it has what asks the library."""
-_ASKED: Final = {"mask": "_mask", "pattern": "_regex", "text": ""}
-"""How the texts beside the adapters end that go with a template."""
 _MISMATCH: Final = "mask_consume_mismatch"
 _MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
 _USUAL: Final = ("spec", "auto", "", False)
@@ -52,10 +50,21 @@ _DOCUMENTS: Final[Mapping[str, Sequence[str]]] = {
 
 @cache
 def bodies(template: str) -> dict[str, str]:
-    """How the scripts of a template ask libraries, by engine: texts beside the adapters."""
-    folder, end = files("adapters") / "scripts", f"{_ASKED[template]}.txt"
-    texts = {name: folder / f"{name.replace('-', '_')}{end}" for name in built_in()}
-    return {name: text.read_text("utf-8") for name, text in texts.items() if text.is_file()}
+    """How the scripts of a template ask libraries, by engine: texts of Jinja2 beside the adapters.
+
+    One that does not depend on the template is for ``text`` alone.
+    """
+    from jinja2 import Environment  # of which most that is said of bugs has no need
+
+    folder, known = files("adapters") / "scripts", {}
+    texts = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)  # noqa: S701 - code
+    for name in built_in():
+        if (file := folder / f"{name.replace('-', '_')}.txt").is_file():
+            text = texts.from_string(file.read_text("utf-8"))
+            known[name] = text.render(template=template)
+            if template != "text" and known[name] == text.render(template="text"):
+                del known[name]
+    return known
 
 
 def _template(bug: Bug) -> str:
