@@ -25,9 +25,6 @@ from typing import Any, ClassVar, Self
 from adapters._shared import EndingMatcher
 from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, Vocabulary, copied
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_ID = "https://example.com/schema"
-
 
 class FormatronEngine:
     """formatron with one vocabulary."""
@@ -62,7 +59,8 @@ class FormatronEngine:
         """A matcher with its first mask computed; raises `Refused`, or as `consume` does."""
         value = json.loads(schema)
         if isinstance(value, dict):
-            value = {"$id": _ID, "$schema": _DRAFT, **value}
+            draft = "https://json-schema.org/draft/2020-12/schema"
+            value = {"$id": "https://example.com/schema", "$schema": draft, **value}
         return self._started(lambda builder: builder.json(self._create(value)))
 
     def compile_regex(self, pattern: str) -> _Matcher:

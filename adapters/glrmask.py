@@ -34,8 +34,6 @@ from harness.protocol import (
     switch,
 )
 
-_COMPAT = "GLRMASK_LLGUIDANCE_COMPAT"
-
 
 class GLRMaskEngine:
     """glrmask with one vocabulary."""
@@ -76,7 +74,7 @@ class GLRMaskEngine:
 
     def _constraint(self, schema: str) -> Any:
         grammar = self._library.Grammar
-        os.environ[_COMPAT] = str(int(self._compat))
+        os.environ["GLRMASK_LLGUIDANCE_COMPAT"] = str(int(self._compat))
         try:
             value = grammar.from_json_schema(schema)
             ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))

@@ -44,8 +44,6 @@ from harness.protocol import (
     switch,
 )
 
-_THREADS = 2
-"""Of the library's own batches of masks."""
 _DOCUMENTED = {
     "end_again": 'LLMatcher.is_stopped: "will not accept any more tokens, except for the EOS token"'
 }
@@ -142,7 +140,7 @@ class LLGuidanceEngine:
         grammar = self._grammar(schema, self._json_options)
         self._started(grammar, tokenizer)
         make = getattr(self._module, "LLExecutor", None)
-        executor = None if make is None else make(num_threads=_THREADS)
+        executor = None if make is None else make(num_threads=2)
         return Library(
             lambda: _calls_of(self._matcher(tokenizer, grammar, log_level=0), executor),
             ends,

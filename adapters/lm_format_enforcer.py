@@ -41,7 +41,6 @@ from harness.protocol import (
     set_bits,
 )
 
-_UNLIMITED = 1 << 30
 _BROKEN = "\ufffd"
 
 
@@ -88,7 +87,7 @@ class LMFormatEnforcerEngine:
             self._data, lmformatenforcer.StringParser("")
         )
         shipped = options["config"] == "shipped"
-        spaces = _limit(options, "whitespaces", 12 if shipped else _UNLIMITED)
+        spaces = _limit(options, "whitespaces", 12 if shipped else 1 << 30)
         self._configured = partial(
             CharacterLevelParserConfig,
             alphabet=self._data.tokenizer_alphabet,

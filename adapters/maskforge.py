@@ -32,9 +32,6 @@ from harness.protocol import (
     Vocabulary,
 )
 
-_REFUSED = ("IllegalToken", "UnknownToken")
-"""Codes of errors that leave the session as it was: forbidden here, and in no vocabulary."""
-
 
 class MaskforgeEngine:
     """maskforge with one vocabulary; compiled schemas are not cached."""
@@ -130,8 +127,8 @@ def _advanced(session: Any, token: int, refused: type[Exception]) -> bool:
     try:
         session.advance(token)
     except refused as error:
-        if getattr(error, "code", None) in _REFUSED:
-            return False
+        if getattr(error, "code", None) in ("IllegalToken", "UnknownToken"):
+            return False  # the session is as it was
         raise
     return True
 

@@ -17,9 +17,6 @@ from typing import Any, ClassVar
 from adapters._shared import ReplayedMatcher, guide_calls
 from harness.protocol import ONLY_CONFIG, EngineInfo, Library, Option, Refused, Vocabulary
 
-_ROLLBACK = 64
-"""Tokens that a server may take back."""
-
 
 class OCEarleyEngine:
     """oc-earley with one vocabulary."""
@@ -43,7 +40,7 @@ class OCEarleyEngine:
         return ReplayedMatcher(self._started(schema, 0), self._all)
 
     def library(self, schema: str) -> Library:
-        start = self._started(schema, _ROLLBACK)
+        start = self._started(schema, rollback=64)
         return Library(
             lambda: guide_calls(start(), "is_accepting", "is_finished"), (self._all.eos,)
         )

@@ -38,9 +38,6 @@ from harness.protocol import (
     switch,
 )
 
-_THREADS = 2
-"""Of the library's own batches of masks."""
-
 _CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
 """The time of day in the library's messages: no part of what it says of a schema."""
 
@@ -116,8 +113,8 @@ class XGrammarEngine:
     def library(self, schema: str) -> Library:
         grammar = self._grammar(schema)
         new = self._library.GrammarMatcher
-        # one matcher of it for all: it holds nothing but its threads
-        batch = getattr(self._library, "BatchGrammarMatcher", lambda max_threads: None)(_THREADS)  # noqa: ARG005
+        # one matcher of it for all: it holds nothing but its two threads
+        batch = getattr(self._library, "BatchGrammarMatcher", lambda max_threads: None)(2)  # noqa: ARG005
         return Library(
             lambda: _calls_of(new(grammar), batch), self.ends, special_is_text=self._named
         )

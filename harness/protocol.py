@@ -286,14 +286,10 @@ def set_bits(ids: Iterable[int], words: int) -> Mask:
     return np.packbits(bits, bitorder="little").view(np.uint32)
 
 
-_MANY = 256
-"""Words; from about so many on it is faster to look at all bits of a mask."""
-
-
 def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
     """The ids below `size` whose bits are set in `mask`, ascending."""
     words = np.flatnonzero(mask)
-    if len(words) > _MANY:
+    if len(words) > 256:  # then it is faster to look at all bits of the mask
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little", count=size)
         every: npt.NDArray[np.int32] = np.flatnonzero(bits.view(np.bool_)).astype(np.int32)
         return every

@@ -30,9 +30,6 @@ from harness.workers.lineage import MARK, die_with_parent, end_all, marked
 MAX_DEATHS = 3
 """A case that took down its lane this often is left."""
 
-_LOOK = 0.1
-"""Seconds that messages of lanes are waited for at a time."""
-
 Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
 """Told what the engines say they are; gives the run directory and the cases to run."""
 
@@ -217,7 +214,7 @@ class LaneProcesses:
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
         connections = {lane.connection: lane for lane in lanes}
-        heard = multiprocessing.connection.wait(list(connections), _LOOK)  # type: ignore[arg-type]
+        heard = multiprocessing.connection.wait(list(connections), 0.1)  # type: ignore[arg-type]
         return [connections[cast("Connection", one)] for one in heard]
 
     def buried(self, lane: LaneHandle) -> Death:

@@ -22,11 +22,6 @@ from harness.workers.outcomes import AdapterFault
 EVERY = 16
 """Of so many positions of a walk one is looked at, and the first always."""
 
-_FOLLOWED = 8
-"""Tokens of the walk that the faster way is led along."""
-_STRAYS = 3
-"""Tokens that are drawn to lead it astray."""
-
 
 class FaultFound(Exception):
     """An adapter was found to be at fault."""
@@ -113,10 +108,10 @@ class StateExaminer:
         calls = calls_of(matcher)
         if calls.validate is None:
             return
-        path = path[:_FOLLOWED]
+        path = path[:8]
         drawn = partial(keyed_index, count=1 + len(path))
         size, eos = self.vocabulary.size, self.vocabulary.eos
-        strays = [keyed_index(f"{key}/stray {number}", size) for number in range(_STRAYS)]
+        strays = [keyed_index(f"{key}/stray {number}", size) for number in range(3)]
         lists = [
             (*path[: drawn(f"{key}/behind {token}")], token)
             for token in dict.fromkeys([eos, *strays])

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 REFERENCES = 2
 """Valid instances of a case that are led along."""
-_SLOW = {"whole": 0, "tokens": 100}
-"""How much is tried where a mask takes milliseconds and more."""
 REFUSES = "it refuses the schema: "
 _ROOM = 1 << 20
 """Bytes of a bookmark."""
@@ -219,7 +217,8 @@ class EngineHost:
 
         An `adapter` is asked itself; `limits` change the settings' `Thoroughness`.
         """
-        how = replace(self._settings.how, **(_SLOW if self.spec.slow_masks else {}), **limits)
+        slow = {"whole": 0, "tokens": 100} if self.spec.slow_masks else {}
+        how = replace(self._settings.how, **slow, **limits)
         texts = [text.decode("latin-1") for text in references]
         request = {"schema": schema, "references": texts, "key": key, "adapter": adapter}
         return self._begin({**request, "how": asdict(how)})

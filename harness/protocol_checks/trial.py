@@ -24,15 +24,7 @@ Tokens = tuple[int, ...]
 Complaints = Iterator[str]
 """What is wrong, in words; an empty text is nothing."""
 
-_KEPT = 1 << 14
-"""Answers of fresh matchers that are kept."""
-_KEPT_WORDS = 1 << 23
-"""Words of masks that are kept: 32 MiB."""
 _UNTOUCHED = 0xA5A5A5A5
-_PANIC = "PanicException"
-"""What a library in Rust raises where it would have ended a process; it is no `Exception`."""
-_SHOWN = 3
-"""Violations of one rule that are kept of one case; all are counted."""
 
 
 class Unreachable(Exception):
@@ -49,10 +41,10 @@ class Subject:
         mark: Callable[[Tokens, Tokens | None], object] = lambda *_: None,
     ) -> None:
         self.library, self.vocabulary, self.mark = library, vocabulary, mark
-        kept = max(1, _KEPT_WORDS // vocabulary.words)
+        kept = max(1, (1 << 23) // vocabulary.words)  # 32 MiB
         self.mask_at: Callable[[Tokens], Mask] = lru_cache(kept)(self._mask_at)
         """The mask of a fresh matcher after some tokens; read-only. Raises as `at` does."""
-        self.reaches: Callable[[Tokens], bool] = lru_cache(_KEPT)(
+        self.reaches: Callable[[Tokens], bool] = lru_cache(1 << 14)(
             lambda consumed: led(self.library.fresh(), consumed) == len(consumed)
         )
         """Whether a fresh matcher, which may take milliseconds, consumes all of some tokens."""
@@ -305,7 +297,7 @@ def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens | None
     except Exception:
         raise
     except BaseException as error:
-        if type(error).__name__ != _PANIC:
+        if type(error).__name__ != "PanicException":  # of libraries in Rust
             raise
         return f"it panics: {error}"
 
@@ -335,7 +327,7 @@ def hold(rule: Rule, subject: Subject, places: Iterable[TrialPlace]) -> RuleResu
             except BaseException as error:  # noqa: BLE001 - a panic is none of Exception
                 raised.append(" ".join(f"{type(error).__name__}: {error}".split())[:300])
     violations.sort(key=lambda one: one.size)
-    first, kept = raised[0] if raised else "", violations[:_SHOWN]
+    first, kept = raised[0] if raised else "", violations[:3]
     return RuleResult(checks, len(violations), len(raised), first, violated=kept)
 
 
@@ -356,8 +348,6 @@ def _judged_twice(
 
 SMALL = 4096
 """Ids of a vocabulary that is always gone through as a whole."""
-_ALONG = 5
-"""Tokens of the way that may be taken from a place."""
 
 
 @dataclass(frozen=True)
@@ -426,7 +416,7 @@ def places_of(
         draws = random.Random(f"{how.seed}/{number}/{last}")  # noqa: S311 - to be repeated
         between = draws.sample(range(1, last), min(max(last - 1, 0), max(how.positions - 2, 0)))
         for at in (0, *between, last):
-            places.setdefault(way[:at], way[at : at + _ALONG])
+            places.setdefault(way[:at], way[at : at + 5])
     small = vocabulary.size <= SMALL
     for number, (consumed, rest) in enumerate(places.items()):
         draws = random.Random(f"{how.seed}/{key}/{number}")  # noqa: S311 - as above

@@ -21,9 +21,6 @@ _PR_SET_CHILD_SUBREAPER = 36
 MARK = "MASKCOURT_STARTED_BY"
 """The environment variable with the marks of all by whom a process was started."""
 
-_ROUNDS = 100
-"""Looks for what was started meanwhile; one that starts processes faster than it is killed wins."""
-
 
 def die_with_parent(parent: int | None = None) -> None:
     """End this process when its parent dies, even in native code; at once if it is another one."""
@@ -46,7 +43,7 @@ def end_all(mark: str, root: int | None = None, spared: AbstractSet[int] | None 
     """Kill what has the mark, is below `root`, which is stopped, or below here and not `spared`."""
     if root is not None:
         _send(root, signal.SIGSTOP)
-    for _ in range(_ROUNDS):
+    for _ in range(100):  # one that starts processes faster than it is killed wins
         found = _bearing(mark) | (set() if root is None else below(root))
         found |= set() if spared is None else below(os.getpid()) - spared
         found -= {os.getpid(), root}

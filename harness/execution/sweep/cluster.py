@@ -32,15 +32,6 @@ from harness.workers.temporary_directories import temporary_directory
 
 GO_ON = "stored cases are kept, the same command goes on"
 
-OBJECT_STORE = 128 << 20
-"""Bytes of a local node's object store: cases and vocabulary pass through it, rows do not."""
-
-MEMORY_SHARE = 0.9
-"""The share of the machine's memory that local nodes declare; the rest is Ray's own."""
-
-_ROOM = 64 << 20
-"""Bytes that Ray's files need at the beginning."""
-
 _NOTHING_SENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 _LOOPBACK = {
@@ -197,8 +188,8 @@ def _started(nodes: int, directory: Path) -> Any:
     share = {
         "num_cpus": max(1, processors // nodes),
         "num_gpus": 0,
-        "memory": int(memory * MEMORY_SHARE / nodes),
-        "object_store_memory": OBJECT_STORE,
+        "memory": int(memory * 0.9 / nodes),  # the rest is Ray's own
+        "object_store_memory": 128 << 20,  # cases and vocabulary pass through it, rows do not
         "node_ip_address": "127.0.0.1",
         "dashboard_host": "127.0.0.1",
         "dashboard_agent_listen_port": 0,  # the usual one may be that of another cluster
@@ -210,7 +201,7 @@ def _started(nodes: int, directory: Path) -> Any:
         for _ in range(nodes - 1):
             cluster.add_node(**share)
     except Exception as error:
-        full = shutil.disk_usage(directory).free < _ROOM
+        full = shutil.disk_usage(directory).free < 64 << 20  # its files, at the beginning
         hint = f"there is no room in {directory.parent}" if full else "--debug shows more"
         reason = one_line(str(error) or type(error).__name__)
         raise MaskcourtError(f"Ray does not start: {reason}", hint) from error

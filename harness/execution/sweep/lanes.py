@@ -50,9 +50,6 @@ from harness.workers.temporary_directories import saved_vocabulary, sweep_up
 PATIENCE = 300.0
 """Seconds without any lane after which a sweep is given up."""
 
-_FATE_SECONDS = 60.0
-"""Seconds after which a lane that broke off, and of which Ray says nothing, is taken for lost."""
-
 
 def sweep(request: SweepRequest) -> RunDirectory:
     """Run what is asked, or go on with it, as `harness.execution.bench.bench`; the finished run."""
@@ -177,9 +174,9 @@ class LaneActors:
         return self._broken_off([cast("_RayLane", lane) for lane in lanes])
 
     def buried(self, lane: LaneHandle) -> Death:
-        """See `LaneStarter`; waits until Ray knows whether the lane's machine is gone, too."""
+        """See `LaneStarter`; waits a minute for Ray to know whether its machine is gone, too."""
         lane = cast("_RayLane", lane)
-        last = time.monotonic() + _FATE_SECONDS
+        last = time.monotonic() + 60.0
         while (death := self._death(lane)) is None and time.monotonic() < last:
             time.sleep(0.2)
         lane.death = death or Death("it does not answer", machine=True)
