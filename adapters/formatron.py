@@ -64,7 +64,6 @@ class FormatronEngine:
         return self._started(lambda builder: builder.json(self._create(value)))
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         return self._started(lambda builder: builder.regex(pattern))
 
     def _started(self, constraint: Callable[[Any], Any]) -> _Matcher:
@@ -106,10 +105,7 @@ class _Matcher(EndingMatcher):
             self._engine.fill_torch_bitmask(out.ctypes.data)
 
     def consume(self, token: int) -> bool:
-        """Raises as `mask` does.
-
-        Only what the mask allows is given to the library.
-        """
+        """Raises as `mask` does; only what the mask allows is given to the library."""
         if self._ended:
             return False
         if self._engine.is_finished():

@@ -118,7 +118,6 @@ class LLGuidanceEngine:
         return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         grammar = str(self._matcher.grammar_from_regex(pattern))
         if not self._forced:
             whole = json.loads(grammar)

@@ -114,7 +114,6 @@ class LMFormatEnforcerEngine:
         return matcher
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         try:
             parser = self._library.RegexParser(pattern, self._configured())
             parser.config = self._configured()

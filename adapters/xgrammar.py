@@ -130,7 +130,6 @@ class XGrammarEngine:
         return [None if token in hidden else bytes(decoded[token]) for token in ids]
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         return self._start(self._compiled(self._compiler.compile_regex, pattern))
 
     def _grammar(self, schema: str) -> Any:
@@ -186,7 +185,6 @@ class _Matcher(EndingMatcher):
         return copied(self, native=self.native.fork())
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """Accepts, then rolls back."""
         ids, accept, taken = self._ids, self.native.accept_token, 0
         for token in () if self._ended else tokens:
             if token not in ids or not accept(token):

@@ -154,7 +154,6 @@ _OF_FORMATS: Final = (
 
 @cache
 def all_places() -> tuple[SchemaPlace, ...]:
-    """All places, in the order of tables."""
     return tuple(SchemaPlace(*parts) for parts in _lines("places"))
 
 

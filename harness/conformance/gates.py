@@ -118,7 +118,6 @@ class GatedCell(NamedTuple):
 
     @property
     def does(self) -> str:
-        """What the engine does with the text."""
         if self.outcome.status == REFUSED:
             return "the engine refuses the schema"
         right = "cannot write" if self.outcome.forbidden else "refuses"

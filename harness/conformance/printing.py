@@ -65,7 +65,6 @@ def _enforced(some: Sequence[CellOutcome]) -> str:
 
 
 def as_csv(table: ConformanceTable) -> str:
-    """Every cell of every engine in a line, with the texts behind it."""
     rows = cell_rows(table)
     return tables.as_csv(Table.of("", rows[0], rows))
 

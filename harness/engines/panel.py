@@ -147,11 +147,11 @@ class Panel:
             answer = yield
         if not isinstance(answer, Failure):
             options, path = dict(spec.options), self._vocabulary_path
-            request = requests.Open(spec.reference, options, path, buffer, spec.build)
+            request = requests.Open(spec.reference, options, path, buffer)
             self._submit({index: request}, 120.0)
             answer = yield
         if not isinstance(answer, Failure):
-            self.infos[index] = answer
+            self.infos[index] = replace(answer, build=spec.build)
             self._opened[index] = True
             return None
         host.stop()

@@ -68,7 +68,6 @@ class Open(EngineRequest[Opened]):
     options: Mapping[str, bool | int | str]
     vocabulary: str
     buffer: int
-    build: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,11 +101,6 @@ class EngineMetadata:
     tokens_asked: int
     tokens_with_other_bytes: int
     build: str = ""
-
-    @classmethod
-    def of(cls, info: EngineInfo, checked: Checked) -> EngineMetadata:
-        wrong = len(checked.wrong)
-        return cls(info.version, info.options, info.packages, checked.asked, wrong, info.build)
 
 
 @dataclass(frozen=True)

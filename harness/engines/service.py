@@ -74,7 +74,6 @@ class EngineService:
             version=info.version,
             options=dict(info.options),
             packages=dict(info.packages),
-            build=asked.build,
             sha256=self.vocabulary.sha256,
             words=self.vocabulary.words,
         )
@@ -161,10 +160,7 @@ class EngineService:
         self._replay_diverged = False
 
     def _turn_back(self, at: int) -> bool:
-        """Forget what was walked beyond `at`; False where the engine refuses what it took before.
-
-        From where something was asked last it is not far, as a rule.
-        """
+        """Forget what was walked beyond `at`; False where the engine refuses what it took once."""
         near = self._at <= at
         ahead, since = (self.here.clone(), self._at) if near else (self.start.clone(), 0)
         self._ahead, self._walked = ahead, self._walked[:at]

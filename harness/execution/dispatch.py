@@ -202,7 +202,6 @@ class LaneProcesses:
         self._processes: dict[LaneHandle, BaseProcess] = {}
 
     def start(self) -> LaneHandle:
-        """See `LaneStarter`."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_lane_main, args=(theirs, self._settings, self._mark))

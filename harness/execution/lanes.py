@@ -152,7 +152,8 @@ class Lane:
                 f"{answer.wrong[:20]}",
                 "its masks would be about other texts; this is a defect of the adapter",
             )
-        return EngineMetadata.of(info, answer)
+        how, wrong = (info.version, info.options, info.packages), len(answer.wrong)
+        return EngineMetadata(*how, answer.asked, wrong, info.build)
 
 
 def _remark(case: Case, rows: Rows) -> str:

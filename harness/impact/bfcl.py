@@ -74,11 +74,9 @@ class FunctionCalling:
     _questions: Mapping[str, BfclQuestion] = field(repr=False)
 
     def items(self) -> tuple[Item, ...]:
-        """All items, in the order of the data."""
         return tuple(question.item for question in self._questions.values())
 
     def fault(self, item: Item, answer: Any) -> str:
-        """Why `answer` is no accepted call; empty where it is one."""
         question = self._questions[item.id]
         return call_fault(answer, question.function, question.accepted)
 
@@ -373,11 +371,7 @@ def _is_accepted(value: Any, accepted: Sequence[Any], expected: type, item: type
 
 
 def _is_answerable(question: BfclQuestion) -> bool:
-    """Whether the schema of a question's arguments allows a call that is accepted.
-
-    In a few items the accepted values contradict the documentation. Whoever keeps to the schema of
-    such an item cannot be right: what an engine loses there is not lost by its mask.
-    """
+    """Whether the schema of a question's arguments allows a call that is accepted."""
     parameters, accepted = question.function["parameters"], question.accepted
     schema, documented = arguments(parameters), parameters["properties"]
 

@@ -74,7 +74,6 @@ class Generator:
         return texts
 
     def _write(self, prompted: Decoding, texts: Sequence[ModelAnswer]) -> None:
-        """Write texts to their ends, together."""
         decoding = prompted.fork(len(texts))
         going = list(texts)
         for position in range(self._how.max_tokens):

@@ -41,5 +41,4 @@ class ImpactRequest:
 
     @property
     def limits(self) -> Limits:
-        """What a request to an engine may cost."""
         return Limits(compile=self.compile)

@@ -54,7 +54,6 @@ def compared(results: Results, *, seed: int = SEED) -> list[dict[str, Any]]:
 
 
 def _verdict(pair: Mapping[str, Any]) -> str:
-    """Who is better, in words."""
     names = pair["first"], pair["second"]
     if not pair["items"]:
         return f"{names[0]} and {names[1]} answered no item in common"

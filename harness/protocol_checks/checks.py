@@ -188,10 +188,7 @@ class EngineHost:
         self.close = self._host.close
 
     def open(self) -> str:
-        """Start the process where it is down, and open the engine, of which this is the version.
-
-        Raises `NotBegun`.
-        """
+        """Start the process where it is down, and open the engine; its version, or `NotBegun`."""
         if self._host.running:
             return self.version
         if (ended := self._host.start()) is not None:

@@ -270,15 +270,12 @@ class RuleResult:
 
 
 def read_result(message: Mapping[str, Any]) -> RuleResult:
-    """A `RuleResult` from JSON; raises LookupError, TypeError or ValueError for others."""
+    """A `RuleResult` from JSON."""
 
-    def read(consumed: Iterable[int], tokens: Iterable[int] | None, **rest: Any) -> Violation:
-        own = None if tokens is None else tuple(map(int, tokens))
-        return Violation(tuple(map(int, consumed)), own, **rest)
+    def read(consumed: Sequence[int], tokens: Sequence[int] | None, **rest: Any) -> Violation:
+        return Violation(tuple(consumed), None if tokens is None else tuple(tokens), **rest)
 
-    return RuleResult(
-        **{**message, "violated": [read(**one) for one in message.get("violated", ())]}
-    )
+    return RuleResult(**{**message, "violated": [read(**one) for one in message["violated"]]})
 
 
 def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens | None) -> str | None:

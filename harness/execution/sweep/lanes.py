@@ -141,7 +141,6 @@ class LaneActors:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def start(self) -> LaneHandle:
-        """See `LaneStarter`; it starts as soon as a node has room for it."""
         kind = self._ray.remote(LaneActor).options(
             num_cpus=self._needs.cpus,
             memory=self._needs.memory,
