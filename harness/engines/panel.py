@@ -111,7 +111,7 @@ class Panel:
     def _host(self, index: int, words: int) -> Host:
         spec, service = self.specs[index], "harness.engines.service:EngineService"
         memory = self.limits.memory
-        return Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory), words)
+        return Host(HostSpec(service, spec.interpreter, spec.paths, memory), words)
 
     def __len__(self) -> int:
         return len(self.specs)

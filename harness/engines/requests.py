@@ -74,11 +74,10 @@ class Open(EngineRequest[Opened]):
 class Checked:
     """The ids of ordinary tokens for which an engine holds other bytes than the vocabulary.
 
-    It could be asked about `asked` of so many; `on_purpose`: its adapter means this so.
+    It could be asked about `asked` of them; `on_purpose`: its adapter means this so.
     """
 
     asked: int
-    of: int
     wrong: Sequence[int]
     on_purpose: bool
 

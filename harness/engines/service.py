@@ -81,7 +81,7 @@ class EngineService:
     def check(self, _asked: requests.Check) -> requests.Checked:
         known, wrong = known_bytes(self.engine, self.vocabulary)
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
-        return requests.Checked(len(known), len(self.vocabulary.ordinary), wrong, purpose)
+        return requests.Checked(len(known), wrong, purpose)
 
     def compile(self, asked: requests.Compile) -> Compiled | Refusal:
         """Compile the schema; the first mask belongs to it."""

@@ -179,7 +179,7 @@ class Dispatch:
                 assert self.run_directory is not None
                 message = f"took its lane down {MAX_DEATHS} times"
                 self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
-                self.progress.case_stored(CaseDone(ordinal, case.id, "lane_died", 0, 0))
+                self.progress.case_stored(CaseDone(case.id, "lane_died", 0))
         if not self._all_stored():
             self.lanes.append(self.starter.start())
 

@@ -184,7 +184,7 @@ class EngineHost:
         self._case: dict[str, Any] | None = None
         service = "harness.protocol_checks.checks:CheckService"
         memory = settings.memory
-        self._host = Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory))
+        self._host = Host(HostSpec(service, spec.interpreter, spec.paths, memory))
         self.close = self._host.close
 
     def open(self) -> str:

@@ -56,7 +56,6 @@ class HostSpec:
     `start_seconds` of processor time to start and import.
     """
 
-    name: str
     service: str
     interpreter: str = sys.executable
     paths: tuple[str, ...] = ()

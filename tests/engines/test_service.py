@@ -150,9 +150,9 @@ class TestOpening:
                 return [other.get(one, VOCABULARY.tokens[one]) for one in ids]
 
         ordinary = int((~VOCABULARY.special).sum())
-        honest = Checked(ordinary, ordinary, [], on_purpose=False)
+        honest = Checked(ordinary, [], on_purpose=False)
         assert ask(opened(miniatures.Enumerator), Check()) == honest
-        assert ask(opened(Odd), Check()) == Checked(ordinary - 1, ordinary, [5, 257], True)
+        assert ask(opened(Odd), Check()) == Checked(ordinary - 1, [5, 257], True)
 
 
 class TestCompiling:
