@@ -38,9 +38,6 @@ from harness.protocol import (
     switch,
 )
 
-_CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
-"""The time of day in the library's messages: no part of what it says of a schema."""
-
 
 class XGrammarEngine:
     """xgrammar with one vocabulary; schemas are compiled on one thread, without its cache."""
@@ -141,7 +138,8 @@ class XGrammarEngine:
         except RuntimeError as error:
             if "bad_alloc" in str(error):
                 raise MemoryError(str(error)) from error
-            message = _CLOCK.sub("", str(error).strip())
+            # without the time of day, which is no part of what it says of a schema
+            message = re.sub(r"\[\d\d:\d\d:\d\d\] ", "", str(error).strip())
             raise Refused(message or type(error).__name__) from error
 
     def _start(self, grammar: Any) -> _Matcher:

@@ -30,8 +30,6 @@ STATUSES: Final = (
 )
 """All outcomes, the best first."""
 
-_NO_END: Final = ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS)
-
 
 @dataclass(frozen=True)
 class WrongText:
@@ -149,7 +147,11 @@ def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str,
         key, what, message = (row["case"], row["engine"]), row["outcome"], row["message"]
         if what == "refused" and row["stage"] == "compile":
             ends[key] = REFUSED, plain_reason(message)
-        elif what in EXCLUDING or what not in _NO_END:
+        elif what in EXCLUDING or what not in (
+            "compiled",
+            "mask_consume_mismatch",
+            *ADAPTER_FAULTS,
+        ):
             ends[key] = FAILURE, f"{what.replace('_', ' ')}: {message}"
         else:
             ends.setdefault(key, (ENFORCED, ""))

@@ -22,9 +22,6 @@ from harness.errors import UsageError
 
 WHEEL, TREE, PYTHON = "wheel", "tree", "python"
 
-_WHENCE = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"})
-"""Files that say how a distribution was installed, not what."""
-
 
 @dataclass(frozen=True)
 class Build:
@@ -177,8 +174,9 @@ def files_digest(distribution: Distribution) -> str | None:
     if not distribution.files:
         return None
     digest = hashlib.sha256()
+    how_installed = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
     for file in sorted(distribution.files, key=str):
-        if file.suffix == ".pyc" or file.name in _WHENCE:
+        if file.suffix == ".pyc" or file.name in how_installed:
             continue
         try:
             content = hashlib.sha256(file.read_binary()).hexdigest()

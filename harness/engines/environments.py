@@ -46,8 +46,6 @@ from harness.errors import UsageError
 MARKER = "maskcourt.json"
 """Written last into an environment: it is complete."""
 
-_OWN = "maskcourt"
-
 
 def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
     return [provide(spec) for spec in specs]
@@ -179,7 +177,7 @@ class _Wanted:
             return cls(engine, tuple(map(Requirement, spec.packages)))
         adapter = _adapter(spec)
         distribution = getattr(adapter, "DISTRIBUTION", None)
-        if not distribution or canonicalize_name(distribution) == _OWN:
+        if not distribution or canonicalize_name(distribution) == "maskcourt":
             raise UsageError(
                 f"{engine}: versions are not supported for it: its adapter names no distribution "
                 "of its own",

@@ -22,8 +22,6 @@ REFERENCE = "harness.engines.servers:ServerEngine"
 TAKEN = "taken by backend"
 """Words with which an engine that has several backends says in print which one took a schema."""
 
-_TAKEN = re.compile(rf"^\S+ \S+: {TAKEN} (\S+)", re.MULTILINE)
-
 
 @dataclass(frozen=True)
 class Backend:
@@ -162,5 +160,5 @@ def backends_of(server: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def taken_by(printed: str) -> str:
     """Which backend took a schema, by what its compilation printed; empty where none says so."""
-    found = _TAKEN.search(printed)
+    found = re.search(rf"^\S+ \S+: {TAKEN} (\S+)", printed, re.MULTILINE)
     return found[1] if found else ""

@@ -84,7 +84,6 @@ class EngineService:
         return requests.Checked(len(known), wrong, purpose)
 
     def compile(self, asked: requests.Compile) -> Compiled | Refusal:
-        """Compile the schema; the first mask belongs to it."""
         self._forget(*_MATCHERS)
         self._strict = asked.strict
         began = time.process_time()

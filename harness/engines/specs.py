@@ -21,9 +21,6 @@ from harness.engines import presets
 from harness.errors import UsageError, nearest
 from harness.protocol import Option, complete_options
 
-ENTRY_POINTS = "maskcourt.engines"
-"""Entry-point group through which another package adds engines by name."""
-
 _FIRST = {"xgrammar": "xgrammar", "llguidance": "llguidance", "outlines": "outlines_core"}
 DEFAULT = tuple(name for name, module in _FIRST.items() if importlib.util.find_spec(module))
 
@@ -75,7 +72,7 @@ def built_in() -> dict[str, str]:
 
 def known_engines() -> dict[str, str]:
     """Every engine that can be named, with its ``module:Class``; built-in ones and plug-ins."""
-    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    points = importlib.metadata.entry_points(group="maskcourt.engines")
     plug_ins = {point.name: f"{point.module}:{point.attr}" for point in points}
     return dict(sorted({**plug_ins, **built_in()}.items()))
 

@@ -19,8 +19,6 @@ from harness.impact.overruled import resolve_steps
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, Mode, advance
 
-_FENCED = re.compile(rb"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
-
 
 class Answering:
     """Answers the items of a task; the tools are the generator's engines, with validators."""
@@ -102,7 +100,7 @@ def outermost(text: bytes, opening: bytes = b"{") -> Parsed:
     begins no JSON is passed over, with what was read after it; one whose text is cut ends the
     search, since what stands within it is not what was to be said.
     """
-    blocks = _FENCED.findall(text)
+    blocks = re.findall(rb"```[^\n`]*\n(.*?)(?:```|\Z)", text, re.DOTALL)
     searched = blocks[0] if len(blocks) == 1 else text
     values: list[bytes] = []
     start = searched.find(opening)

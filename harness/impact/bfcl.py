@@ -277,8 +277,6 @@ TYPES: Final[Mapping[str, tuple[str, type]]] = {
 }
 """The documented types as those of JSON, and as the type in Python that a value must have."""
 
-_IGNORED: Final = re.compile(r"[ ,./\-_*^]")
-
 
 def call_fault(
     answer: Any, function: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]]
@@ -299,7 +297,7 @@ def normalized(value: Any) -> Any:
     """A text as it is compared, without what does not count in it; other values as they are."""
     if not isinstance(value, str):
         return value
-    return _IGNORED.sub("", value).lower().replace("'", '"')
+    return re.sub(r"[ ,./\-_*^]", "", value).lower().replace("'", '"')
 
 
 def _arguments_reason(

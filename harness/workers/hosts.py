@@ -40,11 +40,6 @@ _TICK, _SLOW_TICK = 0.02, 0.1
 _PROGRAM = "import sys; from harness.workers.host_process import main; a = sys.argv; "
 _PROGRAM += "main(int(a[1]), int(a[2]), int(a[3]), a[4])"
 
-_CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
-_MOST_RESIDENT = re.compile(r"^VmHWM:\s*(\d+) kB", re.MULTILINE)
-_CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
-"""The time of day that an engine prints before its warnings: two runs would differ in it."""
-
 Ended = Crashed | TimedOut | OutOfMemory
 
 
@@ -188,7 +183,9 @@ class Host:
         start, self._mark = self._mark, self.printed()
         end = self._mark if end is None else end
         data = os.pread(self._output.fileno(), max(min(end - start, 1 << 20), 0), start)
-        text = _CLOCK.sub("", data.decode("utf-8", "replace"))
+        text = data.decode("utf-8", "replace")
+        # without the time of day before warnings: two runs would differ in it
+        text = re.sub(r"^\[\d\d:\d\d:\d\d\] ", "", text, flags=re.MULTILINE)
         if len(data) > OUTPUT_LIMIT:
             text = "".join(dict.fromkeys(text.splitlines(keepends=True)))[:OUTPUT_LIMIT]
         return text
@@ -277,7 +274,7 @@ class Host:
 
     def _over_memory(self) -> bool:
         """End the host if it ever had more than its memory, whether somebody looked then or not."""
-        found = _MOST_RESIDENT.search(self._proc("status"))
+        found = re.search(r"^VmHWM:\s*(\d+) kB", self._proc("status"), re.MULTILINE)
         if over := found is not None and int(found[1]) << 10 > self.spec.memory:
             self.end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
         return over
@@ -338,7 +335,7 @@ class Host:
         fields = self._proc("stat").rpartition(")")[2].split()
         if len(fields) <= 12:
             return "", 0.0
-        return fields[0], (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS
+        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _proc(self, name: str) -> str:
         """A file of the process in /proc, empty when the process or /proc is not there."""

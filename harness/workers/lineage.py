@@ -15,23 +15,20 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
-
 MARK = "MASKCOURT_STARTED_BY"
 """The environment variable with the marks of all by whom a process was started."""
 
 
 def die_with_parent(parent: int | None = None) -> None:
     """End this process when its parent dies, even in native code; at once if it is another one."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if parent is not None and os.getppid() != parent:
         os._exit(1)
 
 
 def adopt_orphans() -> None:
     """Become the parent of what descendants leave behind, so that it stays a descendant."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:

@@ -32,8 +32,6 @@ from harness.workers.temporary_directories import temporary_directory
 
 GO_ON = "stored cases are kept, the same command goes on"
 
-_NOTHING_SENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-
 _LOOPBACK = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     # lanes get the processor time that they would get from `bench`
@@ -107,7 +105,8 @@ class Cluster:
 
 def import_ray(*, local: bool) -> ModuleType:
     """Ray, with nothing sent anywhere; if `local`, it is to listen to this machine alone."""
-    os.environ.update({**_NOTHING_SENT, **(_LOOPBACK if local else {})})
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    os.environ |= _LOOPBACK if local else {}
     return require("ray", "sweep", "sweeps")
 
 
