@@ -18,9 +18,8 @@ from harness.execution.bench import installed
 from harness.execution.lanes import Lane, LaneSettings
 from harness.impact.answering import Answering
 from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
-from harness.impact.generation import Generator
+from harness.impact.generation import Generator, ImpactRequest
 from harness.impact.items import Task, sampled
-from harness.impact.request import ImpactRequest
 from harness.impact.transformers_model import open_model
 from harness.live import LiveLine
 from harness.runs.directory import check_place
