@@ -7,6 +7,7 @@ follows to where something is asked.
 
 from __future__ import annotations
 
+import pkgutil
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -24,7 +25,7 @@ from harness.protocol import Engine, FollowingMatcher, Matcher, Refused, follow_
 from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire
-from harness.workers.host_process import load, without
+from harness.workers.host_process import without
 from harness.workers.outcomes import Compiled, MaskViolation, Refusal
 from harness.workers.wire import MaskBuffer, as_answer, read_request
 
@@ -65,7 +66,7 @@ class EngineService:
             self.shared_masks = MaskBuffer.taken_over(asked.buffer)
         self.shared_masks.of(self.vocabulary.words)
         self._forget(*_MATCHERS, "preferences", "writer", "examiner")
-        kind = load(asked.engine)
+        kind = pkgutil.resolve_name(asked.engine)
         with without(getattr(kind, "unused", tuple)()):
             self.engine = opened(kind, self.vocabulary, asked.options)
         info = self.engine.info

@@ -136,7 +136,10 @@ class Dispatch:
             case dict() as engines:
                 self._opened(lane, engines)
             case "take":
-                self._give(lane)
+                job = self.given_back.pop() if self.given_back else next(self.jobs, None)
+                self.exhausted |= job is None
+                lane.running, lane.began = job, time.monotonic()
+                lane.send(job)
             case "left":
                 self.lanes.remove(lane)
                 self.starter.buried(lane)
@@ -155,12 +158,6 @@ class Dispatch:
                 "install the same versions on every node",
             )
         lane.send(self.run_directory.seen())
-
-    def _give(self, lane: LaneHandle) -> None:
-        job = self.given_back.pop() if self.given_back else next(self.jobs, None)
-        self.exhausted |= job is None
-        lane.running, lane.began = job, time.monotonic()
-        lane.send(job)
 
     def _died(self, lane: LaneHandle) -> None:
         """Give the case of a lane to another, or record one that lanes die of again and again."""

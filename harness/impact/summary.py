@@ -122,18 +122,17 @@ def _counted(words: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(words).items()))
 
 
-Results = Mapping[str, Mapping[str, bool]]
-"""Per engine and item id, whether the answer is right."""
-
-
 def share(hits: Iterable[bool]) -> dict[str, Any]:
     """The share of right answers with its interval, as JSON."""
     return asdict(shares(np.array(list(hits), dtype=np.bool_).reshape(-1, 1))[0])
 
 
-def compared(results: Results, *, seed: int = SEED) -> list[dict[str, Any]]:
+def compared(
+    results: Mapping[str, Mapping[str, bool]], *, seed: int = SEED
+) -> list[dict[str, Any]]:
     """All pairs of engines on the items that both answered, in the order of `results`, as JSON.
 
+    `results` say per engine and item id whether the answer is right.
     ``difference`` is that of the accuracies, positive where the first is better, with its 95%
     interval by a bootstrap of this `seed`; ``p`` is McNemar's, ``p_holm`` corrected for the number
     of pairs with a common item. What cannot be said without one is None.

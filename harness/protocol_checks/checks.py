@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import mmap
+import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -32,7 +33,6 @@ from harness.protocol_checks.trial import (
     text_of,
 )
 from harness.workers import wire
-from harness.workers.host_process import load
 from harness.workers.hosts import Ended, Host, HostSpec
 from harness.workers.outcomes import Crashed
 from harness.workers.temporary_directories import memory_file, saved_vocabulary
@@ -90,7 +90,7 @@ class CheckService:
     def _open(self, engine: str, options: Any, vocabulary: str, bookmark: str) -> dict[str, Any]:
         self._vocabulary = Vocabulary.load(vocabulary)
         self._bookmark = Bookmark(Path(bookmark))
-        self._engine: Any = opened(load(engine), self._vocabulary, options)
+        self._engine: Any = opened(pkgutil.resolve_name(engine), self._vocabulary, options)
         return {"version": self._engine.info.version}
 
     def _identity(self, version: str | None) -> dict[str, Any]:

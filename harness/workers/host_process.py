@@ -39,11 +39,6 @@ class Service(Protocol):
     def handle(self, message: Message) -> Message: ...
 
 
-def load(reference: str) -> Any:
-    """The object that ``module:attribute`` names."""
-    return pkgutil.resolve_name(reference)
-
-
 class _Unused(types.ModuleType):
     """A module of which nothing is used: whatever is taken from it is an empty class."""
 
@@ -88,7 +83,7 @@ def main(parent: int, inward: int, outward: int, reference: str) -> None:
 
     with contextlib.suppress(wire.Closed):
         try:
-            service = load(reference)()
+            service = pkgutil.resolve_name(reference)()
         except BaseException as error:  # noqa: BLE001 - the coordinator reports it
             wire.send(outward, _failure(error))
             return
