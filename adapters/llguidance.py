@@ -88,11 +88,6 @@ class LLGuidanceEngine:
         self._matcher = llguidance.LLMatcher
         self._vocabulary = vocabulary
         self._tokenizer = _tokenizer(llguidance, vocabulary)
-        self._undecodable = frozenset(
-            token
-            for token, text in enumerate(vocabulary.tokens)
-            if vocabulary.special[token] or b"\xff" in text
-        )
         settings = settle_switches(options, self.PRESETS)
         self._forced = settings["forced"]
         self._json_options = _json_options(options)
@@ -152,8 +147,10 @@ class LLGuidanceEngine:
         None for special ids, and for tokens with a byte 0xFF: with that byte the library marks
         special tokens, and its decoding leaves it out.
         """
-        decode = self._tokenizer.decode_bytes
-        return [None if token in self._undecodable else decode([token]) for token in ids]
+        decode, ordinary = self._tokenizer.decode_bytes, self._vocabulary.ordinary
+        return [
+            None if b"\xff" in ordinary.get(token, b"\xff") else decode([token]) for token in ids
+        ]
 
     def _grammar(self, schema: str, json_options: Mapping[str, bool | str]) -> str:
         text = _with_options(schema, json_options)

@@ -31,10 +31,10 @@ class OCEarleyEngine:
         self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._compiled = oc_earley.CompiledSchema
         self._all = vocabulary
-        self._ids: dict[bytes, list[int]] = {}
+        by_text: dict[bytes, list[int]] = {}
         for token, text in vocabulary.ordinary.items():
-            self._ids.setdefault(text, []).append(token)
-        self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, self._ids)
+            by_text.setdefault(text, []).append(token)
+        self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, by_text)
 
     def compile(self, schema: str) -> ReplayedMatcher:
         return ReplayedMatcher(self._started(schema, 0), self._all)
@@ -56,9 +56,8 @@ class OCEarleyEngine:
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id; None for special ids."""
-        known = {text: set(self._vocabulary.get(text) or ()) for text in self._ids}
-        texts = map(self._all.ordinary.get, ids)
+        known, texts = self._vocabulary.get, map(self._all.ordinary.get, ids)
         return [
-            text if text is None or token in known[text] else b""
+            text if text is None or token in (known(text) or ()) else b""
             for token, text in zip(ids, texts, strict=True)
         ]
