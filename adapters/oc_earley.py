@@ -2,7 +2,7 @@
 
 What it writes has sorted keys and no white space, and what it cannot do exactly it refuses: the
 JSON Schema of an ordinary application is refused as a rule (string lengths, patterns, formats,
-bounds of numbers, open objects). Its configurations are the same: there is nothing to choose.
+bounds of numbers, open objects).
 
 Sources: oc-earley 0.1.0, README in the wheel's metadata (canonical language; what is refused; a
 refused token leaves the state as it was; a guide has finished when the end was consumed).

@@ -76,10 +76,6 @@ class ConformanceTable:
     outcomes: tuple[CellOutcome, ...]
     unjudged: Mapping[str, str]
 
-    @property
-    def keywords(self) -> list[str]:
-        return list(dict.fromkeys(one.keyword for one in self.outcomes))
-
     def by(self, part: str) -> dict[tuple[str, str], list[CellOutcome]]:
         """The outcomes by ``keyword`` or ``place``, and engine."""
         found: dict[tuple[str, str], list[CellOutcome]] = defaultdict(list)

@@ -37,7 +37,7 @@ def as_markdown(table: ConformanceTable) -> str:
             "keyword": f"`{keyword}`",
             **{names[name]: summary_cell(by_keyword.get((keyword, name), ())) for name in names},
         }
-        for keyword in table.keywords
+        for keyword in dict.fromkeys(one.keyword for one in table.outcomes)
     ]
     places = [
         {

@@ -39,13 +39,6 @@ class Service(Protocol):
     def handle(self, message: Message) -> Message: ...
 
 
-class _Unused(types.ModuleType):
-    """A module of which nothing is used: whatever is taken from it is an empty class."""
-
-    def __getattr__(self, name: str) -> type:
-        return _empty(name)
-
-
 class _Empty(type):
     """Of a class that can be made of anything, and has whatever classes are taken from it."""
 
@@ -57,6 +50,7 @@ class _Empty(type):
 
 
 def _empty(name: str) -> type:
+    """Whatever is taken from a module of which nothing is used."""
     if name.startswith("__"):
         raise AttributeError(name)
     return _Empty(name, (), {})
@@ -65,7 +59,9 @@ def _empty(name: str) -> type:
 @contextlib.contextmanager
 def without(modules: Sequence[str]) -> Iterator[None]:
     """Have libraries import none of some modules, which take seconds to import."""
-    left_out = {name: _Unused(name) for name in modules if name not in sys.modules}
+    left_out = {name: types.ModuleType(name) for name in modules if name not in sys.modules}
+    for module in left_out.values():
+        vars(module)["__getattr__"] = _empty
     sys.modules.update(left_out)
     try:
         yield

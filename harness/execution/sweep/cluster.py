@@ -98,10 +98,6 @@ class Cluster:
                 nodes[node["NodeID"]] = Node(node["NodeID"], node["NodeManagerAddress"], *sizes)
         return nodes
 
-    def carries(self, needs: LaneNeeds) -> int:
-        """How many lanes it has room for; what others use of it is not looked at."""
-        return sum(node.lanes(needs) for node in self.nodes().values())
-
 
 def import_ray(*, local: bool) -> ModuleType:
     """Ray, with nothing sent anywhere; if `local`, it is to listen to this machine alone."""

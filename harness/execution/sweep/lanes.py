@@ -83,7 +83,9 @@ def _counted(
     request: SweepRequest, cluster: Cluster, needs: LaneNeeds, say: Callable[[str], None]
 ) -> int:
     """How many lanes to start; a UsageError where there is no room for any."""
-    room, wanted = cluster.carries(needs), request.bench.lanes
+    # what others use of it is not looked at
+    room = sum(node.lanes(needs) for node in cluster.nodes().values())
+    wanted = request.bench.lanes
     if room == 0 and (cluster.local or wanted is None):
         raise UsageError(
             f"no node has {needs.cpus:g} processors and {needs.memory / GIB:.1f} GiB of memory"
