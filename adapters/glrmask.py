@@ -6,8 +6,7 @@ read at every compilation, so it is set before each. How masks are computed (`ma
 changes times and memory alone. The end-of-sequence ids are put after the value in the grammar.
 
 Sources: glrmask 0.5.0, docstrings in `__init__.pyi`; the variable is found in the library, and in
-tests of its repository. Observed: a refused token ends the state; the library cannot be asked for
-the bytes of its tokens.
+tests of its repository. Observed: a refused token ends the state.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Written for 0.1.25 to 0.2.8; what differs between them (`GrammarMatcher.fork`, t
 `any_order`) is looked for in the library, not inferred from its version.
 
 Sources: docstrings of `GrammarCompiler.compile_json_schema`, `GrammarMatcher` and
-`CompiledGrammar` in 0.1.32 and 0.2.8; behaviour at the end of a text and of special tokens was
-observed with both.
+`CompiledGrammar` in 0.1.32 and 0.2.8; how texts end and special tokens are treated was observed.
 """
 
 from __future__ import annotations
@@ -119,8 +118,7 @@ class XGrammarEngine:
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library's decoded vocabulary; None for what it takes for special.
 
-        That is every special token, and in 0.1.32, which cuts texts at NUL bytes, also a token
-        that begins with one.
+        So 0.1.32 takes tokens that begin with a NUL byte, where it cuts texts.
         """
         decoded = self._tokenizer.decoded_vocab
         hidden = {*self._tokenizer.special_token_ids, *self._tokenizer.stop_token_ids}

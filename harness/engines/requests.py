@@ -106,8 +106,7 @@ class EngineMetadata:
 class Compile(EngineRequest[Compiled]):
     """Compile a schema and stand at its start; the first mask belongs to the time.
 
-    With `strict` every mask is looked at while resolving, whatever faster way there is. A `regex`
-    is a pattern in place of a schema.
+    With `strict` every mask is looked at while resolving; a `regex` is a pattern, not a schema.
     """
 
     otherwise = (AdapterFault, Refusal)
@@ -260,8 +259,7 @@ class Write(EngineRequest[RolledOut]):
     """From the start, write `count` texts through nothing but the engine's own masks.
 
     See `harness.completion.text_writer`; choices depend on `key` and the text's number alone.
-    `hints`: JSON values that may be written, each with the name of a member or none; `limit`:
-    tokens of a text.
+    `hints`: JSON values that may be written, each with a member's name or none; `limit`: tokens.
     """
 
     asked_about = "count"

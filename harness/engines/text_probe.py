@@ -22,8 +22,7 @@ class Probed:
     """What a matcher did with a text: how many leading tokens its masks allow and it consumes.
 
     And of where that ends: whether the mask forbids the next token, whether that is `taken` all the
-    same, whether the mask is wholly `empty` (as after an end of sequence), and whether it `ends`:
-    allows an end of sequence.
+    same, whether the mask is `empty` (as after an end of sequence), or `ends`: allows an end.
     """
 
     allowed: int

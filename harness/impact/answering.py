@@ -1,7 +1,6 @@
 """All items of a run answered: texts written, disputes resolved, answers scored, each kept.
 
-The answer of a text is a JSON value. Nothing is repaired: a text that was cut has no answer, even
-where a part of it is JSON.
+The answer of a text is a JSON value. Nothing is repaired: a text that was cut has no answer.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ class Answering:
         """Answer the items of the run that are not there yet.
 
         An item of which an engine's line is missing is answered whole again: how many texts go
-        through the model together may decide about the last bit of its logits. `progress` is given
-        how many items are there.
+        through the model together may decide about the last bit of its logits.
         """
         there = {(answer.item, answer.engine) for answer in run.answers()}
         for number, item in enumerate(items):

@@ -7,8 +7,7 @@
 The data come with the distribution ``bfcl-eval``. What that needs besides fits into no environment
 of this project, so that it is installed without it, never imported, and only looked at for its
 files. `docs/impact_tasks.md` says what schema the documentation of a parameter becomes, and has the
-rules by which a call is scored: the published ones, with what is odd in them, so that a score means
-what it means on the leaderboard.
+rules by which a call is scored: the published ones, with what is odd in them.
 """
 
 from __future__ import annotations
@@ -91,8 +90,7 @@ def load(path: Path | None = None) -> FunctionCalling:
     """The task of `CATEGORY`.
 
     The data are in a directory or an archive, such as the wheel of ``bfcl-eval``; None is those of
-    the installed distribution. UsageError where nothing is installed, InputError where the data
-    are missing or not in the format.
+    what is installed. UsageError where nothing is, InputError where they cannot be read.
     """
     questions = {question.id: question for question in read(path)}
     return FunctionCalling(f"bfcl_{CATEGORY}", questions)

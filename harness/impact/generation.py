@@ -2,12 +2,10 @@
 
 The model computes the prompt once. After it the texts go on together: one batched step for all
 that are not at their end. Engines are asked for their masks one after the other and while the
-model rests, so that they take no time from one another. A failure costs its engine the item, and
-nobody else anything.
+model rests, so that they take no time from one another. A failure costs its engine alone the item.
 
 The likeliest token is taken, so that an engine that forbids nothing of what the model would have
-written writes the very text that the model writes alone, and all differences between engines are
-differences between masks.
+written writes the very text that the model writes alone: all differences are between masks.
 """
 
 from __future__ import annotations

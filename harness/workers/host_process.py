@@ -1,8 +1,7 @@
 """The inside of a host: one process that serves an engine, or the validators, over two pipes.
 
 It ties its life to its parent's before anything is imported that takes time or has descriptors, and
-needs nothing but numpy and what the service itself imports. Whatever is printed goes to the
-coordinator's file.
+needs nothing but numpy and what the service imports. What is printed goes to a file.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 What is started here listens on 127.0.0.1 alone, sends nothing anywhere, writes to a directory of
 its own that is removed behind it, and ends with the process that started it, also when that is
-killed. Ray reads its settings from the environment while it is imported, so they are set here
-before anything imports it.
+killed. Ray reads its settings from the environment while it is imported: they are set before.
 
 Sources: Ray 2.60: ``RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER`` decides whether Ray looks for an address of
 the machine that others can reach or uses the loopback (``ray._private.services``); ``RAY_TMPDIR``

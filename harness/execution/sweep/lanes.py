@@ -317,8 +317,7 @@ def apart(work: Callable[[], Path]) -> Path:
     """What `work` gives, done in a child process; what it raises is raised here.
 
     Where the node of a driver is gone Ray's library ends the process that it is in, without a word
-    and with exit code 1, which would be a finding. What Ray prints about it on standard output is
-    lost: that is for the summary.
+    and with exit code 1, which would be a finding. What Ray prints on standard output is lost.
 
     A signal that would end this process ends the child first, as it would end `work`. Where the
     child ends without an answer that is a MaskcourtError.
