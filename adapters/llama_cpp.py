@@ -129,10 +129,7 @@ class LlamaCppEngine:
         self.twins = np.flatnonzero((asked != numbers) & (asked != _NEVER))
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher with its first mask computed; raises as `_converted` does.
-
-        What the converter warns about is printed to standard error.
-        """
+        """A matcher with its first mask; raises as `_converted`; warnings go to standard error."""
         text = _converted(self.functions, self.native, schema)
         native = _parsed(self.functions, self.native, text)
         if native is None:

@@ -102,10 +102,7 @@ class LLGuidanceEngine:
                 )
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher with its first mask computed; raises `Refused` with the library's message.
-
-        What the library warns about is printed to standard error.
-        """
+        """A matcher with its first mask; raises `Refused`; warnings go to standard error."""
         native = self._started(self._grammar(schema, self._json_options), self._tokenizer)
         if hasattr(native, "get_grammar_warnings"):
             for warning in native.get_grammar_warnings():
@@ -274,10 +271,7 @@ def _with_options(schema: str, json_options: Mapping[str, bool | str]) -> str:
 
 
 def _tokenizer(library: Any, vocabulary: Vocabulary, ends: int | list[int] | None = None) -> Any:
-    """The library's tokenizer: real BPE where `vocabulary` describes one, otherwise greedy.
-
-    It knows the usual end of sequence, or `ends`.
-    """
+    """The library's tokenizer: real BPE where the vocabulary has it, else greedy; its `ends`."""
     ends = vocabulary.eos if ends is None else ends
     names = [
         (text or f"<|{token}|>".encode()) if special else text

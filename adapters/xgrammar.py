@@ -116,10 +116,7 @@ class XGrammarEngine:
         )
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
-        """The library's decoded vocabulary; None for what it takes for special.
-
-        So 0.1.32 takes tokens that begin with a NUL byte, where it cuts texts.
-        """
+        """The decoded vocabulary; None for special ids, in 0.1.32 for what begins with NUL, too."""
         decoded = self._tokenizer.decoded_vocab
         hidden = {*self._tokenizer.special_token_ids, *self._tokenizer.stop_token_ids}
         return [None if token in hidden else bytes(decoded[token]) for token in ids]

@@ -31,10 +31,7 @@ from harness.schemas.schema import objects, types
 
 
 class ServerEngine:
-    """The engines of one release of a server, with one vocabulary.
-
-    Options in `EngineInfo` are the server's and its backends'.
-    """
+    """The engines of one release of a server; the options are the server's and its backends'."""
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {}
     """A spec's options are the preset's, `harness.engines.presets.Preset.options`."""

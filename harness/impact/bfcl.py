@@ -335,10 +335,7 @@ def _answer_type(accepted: Sequence[Any]) -> type | None:
 
 
 def _fits(value: Any, accepted: Sequence[Any], expected: type, item: type | None = None) -> bool:
-    """Whether a value is of the documented type or of that of the accepted values.
-
-    Items are looked at one level deep, against each accepted list by itself.
-    """
+    """Whether a value is of the documented type or the accepted values'; items one level deep."""
     kind = type(value)
     if kind is not expected:
         return kind is _answer_type(accepted)
