@@ -16,9 +16,6 @@ from harness.directories import read_toml
 from harness.errors import UsageError
 from harness.protocol import EngineInfo, Option
 
-REFERENCE = "harness.engines.servers:ServerEngine"
-"""The adapter of all presets."""
-
 TAKEN = "taken by backend"
 """Words with which an engine that has several backends says in print which one took a schema."""
 

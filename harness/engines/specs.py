@@ -166,7 +166,7 @@ def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
     adapters = [adapter_class(built_in()[one.engine]) for one in preset.backends_for(own).values()]
     return EngineSpec(
         _canonical(read.name, read.version, given),
-        presets.REFERENCE,
+        "harness.engines.servers:ServerEngine",
         {**own, "server": preset.server, "release": preset.release},
         packages=preset.requirements(own),
         slow_masks=_declared(adapters, "SLOW_MASKS"),

@@ -115,7 +115,10 @@ class Dispatch:
             while any(lane.ready for lane in self.lanes) or not self._all_stored():
                 for lane in self.starter.ready(self.lanes):
                     self._hear(lane)
-                self._tell_slowest()
+                running = [(lane.began, lane.running[1].id) for lane in self.lanes if lane.running]
+                if running:
+                    began, case = min(running)
+                    self.progress.running(case, time.monotonic() - began)
         finally:
             self.starter.close(self.lanes)
 
@@ -179,12 +182,6 @@ class Dispatch:
                 self.progress.case_stored(CaseDone(case.id, "lane_died", 0))
         if not self._all_stored():
             self.lanes.append(self.starter.start())
-
-    def _tell_slowest(self) -> None:
-        running = [(lane.began, lane.running[1].id) for lane in self.lanes if lane.running]
-        if running:
-            began, case = min(running)
-            self.progress.running(case, time.monotonic() - began)
 
 
 class LaneProcesses:

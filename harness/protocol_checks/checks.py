@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from harness.engines.specs import EngineSpec
     from harness.inputs.cases import Case
 
-REFERENCES = 2
-"""Valid instances of a case that are led along."""
 REFUSES = "it refuses the schema: "
 _ROOM = 1 << 20
 """Bytes of a bookmark."""
@@ -300,7 +298,7 @@ def run_checks(spec: EngineSpec, cases: Iterable[Case], settings: Settings) -> I
             rules: dict[str, RuleResult] = {}
             about: Mapping[str, Any] = {"documented": {}, "by_adapter": False}
             reason = ""
-            references = [one.text for one in case.valid[:REFERENCES]]
+            references = [one.text for one in case.valid[:2]]
             try:
                 about = host.begin(case.schema, references, case.id)
                 for rule in RULES:

@@ -343,10 +343,6 @@ def _judged_twice(
     return Violation(consumed, tokens, complaint, again, text_of(subject.vocabulary, consumed))
 
 
-SMALL = 4096
-"""Ids of a vocabulary that is always gone through as a whole."""
-
-
 @dataclass(frozen=True)
 class Thoroughness:
     """How much is tried of a case; all choices depend on the seed."""
@@ -414,7 +410,7 @@ def places_of(
         between = draws.sample(range(1, last), min(max(last - 1, 0), max(how.positions - 2, 0)))
         for at in (0, *between, last):
             places.setdefault(way[:at], way[at : at + 5])
-    small = vocabulary.size <= SMALL
+    small = vocabulary.size <= 4096  # always gone through as a whole
     for number, (consumed, rest) in enumerate(places.items()):
         draws = random.Random(f"{how.seed}/{key}/{number}")  # noqa: S311 - as above
         yield TrialPlace(consumed, rest, draws, None if small or number < how.whole else how.tokens)
