@@ -133,10 +133,7 @@ class LMFormatEnforcerEngine:
         return set_bits(ids, self.vocabulary.words)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
-        """What the library has as the text of each id, in UTF-8.
-
-        None for special ids, and for parts of characters: the library knows texts alone.
-        """
+        """The library's text of each id; None for special ids and for parts of characters."""
         texts = self._data.tokenizer_tree.tokens_to_strs
         return [
             texts[token].encode() if token in texts and _BROKEN not in texts[token] else None

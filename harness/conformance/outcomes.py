@@ -67,10 +67,7 @@ class CellOutcome:
 
 @dataclass(frozen=True)
 class ConformanceTable:
-    """The outcomes of all cells of a run, of every cell all engines.
-
-    `engines` are versions by name, `unjudged` says by cell why nothing can be said.
-    """
+    """All outcomes of a run; `engines` are versions by name, `unjudged` reasons by cell."""
 
     engines: Mapping[str, str]
     outcomes: tuple[CellOutcome, ...]

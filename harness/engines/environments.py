@@ -127,12 +127,9 @@ def listed_engines() -> dict[str, dict[str, Any]]:
 
 
 def is_at_hand(spec: EngineSpec) -> bool:
-    """Whether `provide` installs nothing for `spec`; raises as `provide`.
-
-    A local build is never at hand: a path is nothing that somebody else's run may name.
-    """
+    """Whether `provide` installs nothing for `spec`, as for no local build; raises as `provide`."""
     if spec.path is not None:
-        return False
+        return False  # a path is nothing that somebody else's run may name
     wanted = _missing(spec)
     return wanted is None or _Environment.named(wanted.key).usable(wanted)
 

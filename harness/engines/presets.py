@@ -31,10 +31,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class RouteStep:
-    """One backend that is asked to take a schema, after a check of `server_checks` if any.
-
-    `refused` is what becomes of a schema that the engine refuses: ``next`` goes on.
-    """
+    """One backend that is asked, after a `check` if any; after a refusal ``next`` goes on."""
 
     backend: str
     check: str = ""

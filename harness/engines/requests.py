@@ -174,10 +174,7 @@ class Prove(TokensRequest[Each]):
 
 @dataclass(frozen=True)
 class RolledOut:
-    """How each roll-out ended, and the tokens that it took.
-
-    `outcomes` are indices into `harness.completion.rollout.ROLLOUT_OUTCOMES`, ``(n,)`` int8.
-    """
+    """How each roll-out ended, ``(n,)`` int8 indices of `ROLLOUT_OUTCOMES`, and its tokens."""
 
     outcomes: npt.NDArray[np.int8]
     taken: wire.Ragged

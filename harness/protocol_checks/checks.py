@@ -47,10 +47,7 @@ _ROOM = 1 << 20
 
 
 class Bookmark:
-    """The trial that a process is at, in a file's memory, which outlives the process.
-
-    Writing takes microseconds, so that every token of a sweep through the vocabulary can have one.
-    """
+    """The trial that a process is at, in a file's memory that outlives it; put in microseconds."""
 
     def __init__(self, file: Path) -> None:
         with file.open("ab+") as opened:
@@ -132,10 +129,7 @@ class CheckService:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all engines of a run have in common; less is tried where masks are slow.
-
-    `seconds` are of one request's processor time, `memory` is in bytes.
-    """
+    """What all engines of a run share; `seconds` of processor time a request, `memory` in bytes."""
 
     vocabulary: Vocabulary
     how: Thoroughness = field(default_factory=Thoroughness)
