@@ -88,13 +88,13 @@ class LMFormatEnforcerEngine:
         )
         shipped = options["config"] == "shipped"
         spaces = _limit(options, "whitespaces", 12 if shipped else 1 << 30)
-        self._configured = partial(
-            CharacterLevelParserConfig,
-            alphabet=self._data.tokenizer_alphabet,
-            max_consecutive_whitespaces=spaces,
-            force_json_field_order=options["field_order"],
-            max_json_array_length=_limit(options, "array_items", 20 if shipped else 0),
-        )
+        settings = {
+            "alphabet": self._data.tokenizer_alphabet,
+            "max_consecutive_whitespaces": spaces,
+            "force_json_field_order": options["field_order"],
+            "max_json_array_length": _limit(options, "array_items", 20 if shipped else 0),
+        }
+        self._configured = partial(CharacterLevelParserConfig, **settings)
         alphabet = lmformatenforcer.consts.COMPLETE_ALPHABET
         self._first = {"alphabet": alphabet} if shipped else {}
 
