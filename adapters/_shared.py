@@ -1,4 +1,4 @@
-"""What adapters share: states that cannot be copied, libraries asked mask first."""
+"""What adapters share: states that cannot be copied, calls that libraries have in common."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from harness.protocol import (
     Vocabulary,
     allows,
     copied,
-    follow_by_mask,
 )
 
 
@@ -86,36 +85,6 @@ class ReplayedMatcher(EndingMatcher):
     def _lead(self, native: Any, token: int) -> bool:
         """Have a state of the library advance; False where it refuses, and is as it was."""
         return advanced(native, token)
-
-
-class MaskFirst:
-    """Mixed into a matcher whose library takes more than its masks allow, or suffers from it."""
-
-    _words: int
-    _present: Mask | None = None
-
-    def mask(self, out: Mask) -> None:
-        out[:] = self._mask_here()
-
-    def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`: what the mask forbids is refused."""
-        inside = 0 <= token < 32 * self._words
-        if not inside or not allows(self._mask_here(), token) or not super().consume(token):  # type: ignore[misc]
-            return False
-        self._present = None
-        return True
-
-    def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
-        return follow_by_mask(self, tokens, self._words)  # type: ignore[arg-type]
-
-    def _mask_here(self) -> Mask:
-        """The present mask, kept until a token is consumed. Never written to once computed."""
-        if self._present is None:
-            present = np.zeros(self._words, dtype=np.uint32)
-            super().mask(present)  # type: ignore[misc]
-            self._present = present
-        return self._present
 
 
 def write_mask(guide: Any, out: Mask) -> None:

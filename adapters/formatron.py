@@ -25,9 +25,6 @@ from typing import Any, ClassVar, Self
 from adapters._shared import EndingMatcher
 from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, Vocabulary, copied
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_ID = "https://example.com/schema"
-
 
 class FormatronEngine:
     """formatron with one vocabulary."""
@@ -62,11 +59,11 @@ class FormatronEngine:
         """A matcher with its first mask computed; raises `Refused`, or as `consume` does."""
         value = json.loads(schema)
         if isinstance(value, dict):
-            value = {"$id": _ID, "$schema": _DRAFT, **value}
+            draft = "https://json-schema.org/draft/2020-12/schema"
+            value = {"$id": "https://example.com/schema", "$schema": draft, **value}
         return self._started(lambda builder: builder.json(self._create(value)))
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         return self._started(lambda builder: builder.regex(pattern))
 
     def _started(self, constraint: Callable[[Any], Any]) -> _Matcher:
@@ -108,10 +105,7 @@ class _Matcher(EndingMatcher):
             self._engine.fill_torch_bitmask(out.ctypes.data)
 
     def consume(self, token: int) -> bool:
-        """Raises as `mask` does.
-
-        Only what the mask allows is given to the library.
-        """
+        """Raises as `mask` does; only what the mask allows is given to the library."""
         if self._ended:
             return False
         if self._engine.is_finished():

@@ -2,13 +2,11 @@
 
 As shipped it reads a schema as llguidance does: of the escapes of JSON some are forbidden, and
 beside a bound of numbers values of other types. An environment variable switches that off; it is
-read at every compilation, so it is set before each. How masks are computed
-(`mask_strategy`) changes times and memory alone. Where a text may end is part of the grammar: the
-end-of-sequence ids are put after the value.
+read at every compilation, so it is set before each. How masks are computed (`mask_strategy`)
+changes times and memory alone. The end-of-sequence ids are put after the value in the grammar.
 
 Sources: glrmask 0.5.0, docstrings in `__init__.pyi`; the variable is found in the library, and in
-tests of its repository. Observed: a refused token ends the state; the library cannot be asked for
-the bytes of its tokens.
+tests of its repository. Observed: a refused token ends the state.
 """
 
 from __future__ import annotations
@@ -34,15 +32,14 @@ from harness.protocol import (
     switch,
 )
 
-_PRESETS = {"spec": {"llguidance_compat": False}, "shipped": {"llguidance_compat": True}}
-
-_COMPAT = "GLRMASK_LLGUIDANCE_COMPAT"
-
 
 class GLRMaskEngine:
     """glrmask with one vocabulary."""
 
-    PRESETS: ClassVar = _PRESETS
+    PRESETS: ClassVar = {
+        "spec": {"llguidance_compat": False},
+        "shipped": {"llguidance_compat": True},
+    }
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "llguidance_compat": switch("read schemas as llguidance does, with fewer escapes"),
@@ -60,7 +57,7 @@ class GLRMaskEngine:
 
         self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._library = glrmask
-        self._compat = settle_switches(options, _PRESETS)["llguidance_compat"]
+        self._compat = settle_switches(options, self.PRESETS)["llguidance_compat"]
         self._strategy = getattr(glrmask.MaskStrategy, str(options["mask_strategy"]).upper())
         self._vocabulary = glrmask.Vocab.from_id_to_bytes(vocabulary.ordinary)
         self._ids = vocabulary
@@ -75,7 +72,7 @@ class GLRMaskEngine:
 
     def _constraint(self, schema: str) -> Any:
         grammar = self._library.Grammar
-        os.environ[_COMPAT] = str(int(self._compat))
+        os.environ["GLRMASK_LLGUIDANCE_COMPAT"] = str(int(self._compat))
         try:
             value = grammar.from_json_schema(schema)
             ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))

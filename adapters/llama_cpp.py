@@ -64,8 +64,6 @@ class _ModelParameters(ctypes.Structure):
     _fields_ = (("bytes", ctypes.c_ubyte * 256),)
 
 
-_VOCABULARY_ONLY = 72  # the offset of its switch `vocab_only`
-
 _Log = ctypes.CFUNCTYPE(None, ctypes.c_int, _TEXT, _P)
 _GRAMMAR = "_Z23llama_grammar_init_implPK11llama_vocabPKcS3_bPS3_mPKim"
 _APPLY = "_Z24llama_grammar_apply_implRK13llama_grammarP22llama_token_data_array"
@@ -131,10 +129,7 @@ class LlamaCppEngine:
         self.twins = np.flatnonzero((asked != numbers) & (asked != _NEVER))
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher with its first mask computed; raises as `_converted` does.
-
-        What the converter warns about is printed to standard error.
-        """
+        """A matcher with its first mask; raises as `_converted`; warnings go to standard error."""
         text = _converted(self.functions, self.native, schema)
         native = _parsed(self.functions, self.native, text)
         if native is None:
@@ -224,7 +219,7 @@ def _library(installed: str) -> Any:
 def _load(library: Any, file: bytes) -> int:
     """The model in a file's content, of which there is only the vocabulary."""
     parameters = library.parameters()
-    parameters.bytes[_VOCABULARY_ONLY] = True
+    parameters.bytes[72] = True  # where its switch `vocab_only` is
     descriptor = os.memfd_create("vocabulary")
     try:
         os.write(descriptor, file)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adapters._shared import EndingMatcher, MaskFirst
+from adapters._shared import EndingMatcher
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
@@ -38,16 +38,12 @@ from harness.protocol import (
     Vocabulary,
     allows,
     copied,
+    follow_by_mask,
+    mask_by,
     settle_switches,
     switch,
 )
 
-_PRESETS = {
-    "spec": {"forced": False, "unicode_escapes": True},
-    "shipped": {"forced": True, "unicode_escapes": False},
-}
-_THREADS = 2
-"""Of the library's own batches of masks."""
 _DOCUMENTED = {
     "end_again": 'LLMatcher.is_stopped: "will not accept any more tokens, except for the EOS token"'
 }
@@ -63,7 +59,10 @@ class LLGuidanceEngine:
     versions that cannot permit it (1.6.1).
     """
 
-    PRESETS: ClassVar = _PRESETS
+    PRESETS: ClassVar = {
+        "spec": {"forced": False, "unicode_escapes": True},
+        "shipped": {"forced": True, "unicode_escapes": False},
+    }
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "forced": switch("where bytes are forced, allow only the tokenizer's own token for them"),
@@ -89,16 +88,12 @@ class LLGuidanceEngine:
         self._matcher = llguidance.LLMatcher
         self._vocabulary = vocabulary
         self._tokenizer = _tokenizer(llguidance, vocabulary)
-        self._undecodable = frozenset(
-            token
-            for token, text in enumerate(vocabulary.tokens)
-            if vocabulary.special[token] or b"\xff" in text
-        )
-        settings = settle_switches(options, _PRESETS)
+        settings = settle_switches(options, self.PRESETS)
         self._forced = settings["forced"]
         self._json_options = _json_options(options)
         if settings["unicode_escapes"]:
-            if self._knows(_UNICODE_ESCAPES):
+            grammar = self._grammar("{}", {_UNICODE_ESCAPES: True})
+            if not self._matcher(self._tokenizer, grammar, log_level=0).is_error():
                 self._json_options[_UNICODE_ESCAPES] = True
             elif options["unicode_escapes"] == "true":
                 raise UsageError(
@@ -107,10 +102,7 @@ class LLGuidanceEngine:
                 )
 
     def compile(self, schema: str) -> _Matcher:
-        """A matcher with its first mask computed; raises `Refused` with the library's message.
-
-        What the library warns about is printed to standard error.
-        """
+        """A matcher with its first mask; raises `Refused`; warnings go to standard error."""
         native = self._started(self._grammar(schema, self._json_options), self._tokenizer)
         if hasattr(native, "get_grammar_warnings"):
             for warning in native.get_grammar_warnings():
@@ -118,7 +110,6 @@ class LLGuidanceEngine:
         return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         grammar = str(self._matcher.grammar_from_regex(pattern))
         if not self._forced:
             whole = json.loads(grammar)
@@ -140,7 +131,7 @@ class LLGuidanceEngine:
         grammar = self._grammar(schema, self._json_options)
         self._started(grammar, tokenizer)
         make = getattr(self._module, "LLExecutor", None)
-        executor = None if make is None else make(num_threads=_THREADS)
+        executor = None if make is None else make(num_threads=2)
         return Library(
             lambda: _calls_of(self._matcher(tokenizer, grammar, log_level=0), executor),
             ends,
@@ -153,16 +144,17 @@ class LLGuidanceEngine:
         None for special ids, and for tokens with a byte 0xFF: with that byte the library marks
         special tokens, and its decoding leaves it out.
         """
-        decode = self._tokenizer.decode_bytes
-        return [None if token in self._undecodable else decode([token]) for token in ids]
+        decode, ordinary = self._tokenizer.decode_bytes, self._vocabulary.ordinary
+        return [
+            None if b"\xff" in ordinary.get(token, b"\xff") else decode([token]) for token in ids
+        ]
 
     def _grammar(self, schema: str, json_options: Mapping[str, bool | str]) -> str:
         text = _with_options(schema, json_options)
-        build = self._matcher
         try:
             if self._forced:
-                return str(build.grammar_from_json_schema(text))
-            return str(build.grammar_from_lark(f"{_NO_FORCING}\nstart: %json {text}"))
+                return str(self._matcher.grammar_from_json_schema(text))
+            return str(self._matcher.grammar_from_lark(f"{_NO_FORCING}\nstart: %json {text}"))
         except ValueError as error:
             raise Refused(str(error).strip()) from error
 
@@ -174,10 +166,6 @@ class LLGuidanceEngine:
             raise Refused(native.get_error().strip())
         return native
 
-    def _knows(self, json_option: str) -> bool:
-        grammar = self._grammar("{}", {json_option: True})
-        return not self._matcher(self._tokenizer, grammar, log_level=0).is_error()
-
 
 class _Matcher(EndingMatcher):
     """An `LLMatcher`, kept from ever being asked to take a token that it refuses.
@@ -187,7 +175,6 @@ class _Matcher(EndingMatcher):
 
     def __init__(self, native: Any, vocabulary: Vocabulary) -> None:
         self.native, self._ids = native, vocabulary
-        self._words = vocabulary.words
 
     def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library is at a limit; the matcher is of no more use."""
@@ -231,11 +218,29 @@ class _Matcher(EndingMatcher):
             raise RuntimeError(f"llguidance: {self.native.get_error().strip()}")
 
 
-class _ForcingMatcher(MaskFirst, _Matcher):
+class _ForcingMatcher(_Matcher):
     """An `LLMatcher` that forces tokens: it would consume more than its mask allows."""
 
+    _present: Mask | None = None
+
+    def mask(self, out: Mask) -> None:
+        out[:] = self._mask_here()
+
+    def consume(self, token: int) -> bool:
+        inside = 0 <= token < 32 * self._ids.words
+        if not inside or not allows(self._mask_here(), token) or not super().consume(token):
+            return False
+        self._present = None
+        return True
+
     def follow(self, tokens: Sequence[int]) -> int:
-        return super().follow(tokens[: _Matcher.follow(self, tokens)])
+        return follow_by_mask(self, tokens[: super().follow(tokens)], self._ids.words)
+
+    def _mask_here(self) -> Mask:
+        """The present mask, kept until a token is consumed. Never written to once computed."""
+        if self._present is None:
+            self._present = mask_by(super().mask, self._ids.words)
+        return self._present
 
 
 def _json_options(options: Mapping[str, bool | int | str]) -> dict[str, bool | str]:
@@ -266,10 +271,7 @@ def _with_options(schema: str, json_options: Mapping[str, bool | str]) -> str:
 
 
 def _tokenizer(library: Any, vocabulary: Vocabulary, ends: int | list[int] | None = None) -> Any:
-    """The library's tokenizer: real BPE where `vocabulary` describes one, otherwise greedy.
-
-    It knows the usual end of sequence, or `ends`.
-    """
+    """The library's tokenizer: real BPE where the vocabulary has it, else greedy; its `ends`."""
     ends = vocabulary.eos if ends is None else ends
     names = [
         (text or f"<|{token}|>".encode()) if special else text

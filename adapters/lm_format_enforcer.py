@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -40,7 +41,6 @@ from harness.protocol import (
     set_bits,
 )
 
-_UNLIMITED = 1 << 30
 _BROKEN = "\ufffd"
 
 
@@ -67,6 +67,7 @@ class LMFormatEnforcerEngine:
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import lmformatenforcer
+        from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
 
         self.info = EngineInfo.installed(self.DISTRIBUTION, options, "interegular", "pydantic")
         self._library = lmformatenforcer
@@ -86,28 +87,26 @@ class LMFormatEnforcerEngine:
             self._data, lmformatenforcer.StringParser("")
         )
         shipped = options["config"] == "shipped"
-        spaces = _limit(options, "whitespaces", 12 if shipped else _UNLIMITED)
-        self._settings = {
+        spaces = _limit(options, "whitespaces", 12 if shipped else 1 << 30)
+        settings = {
             "alphabet": self._data.tokenizer_alphabet,
             "max_consecutive_whitespaces": spaces,
             "force_json_field_order": options["field_order"],
             "max_json_array_length": _limit(options, "array_items", 20 if shipped else 0),
         }
+        self._configured = partial(CharacterLevelParserConfig, **settings)
         alphabet = lmformatenforcer.consts.COMPLETE_ALPHABET
         self._first = {"alphabet": alphabet} if shipped else {}
 
     def compile(self, schema: str) -> _Matcher:
         """A matcher with its first mask computed; raises `Refused` with the library's exception."""
-        from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
-
         kept = self._library.JsonSchemaParser._Context.regex_parser_cache  # noqa: SLF001
         kept.clear()
         try:
-            parser = self._library.JsonSchemaParser(
-                json.loads(schema), CharacterLevelParserConfig(**self._settings | self._first)
-            )
+            value = json.loads(schema)
+            parser = self._library.JsonSchemaParser(value, self._configured(**self._first))
             parser.context.regex_parser_cache = dict(kept)
-            parser.config = CharacterLevelParserConfig(**self._settings)
+            parser.config = self._configured()
             matcher = _Matcher(self, parser)
             matcher.mask(np.zeros(self.vocabulary.words, dtype=np.uint32))
         except Exception as error:
@@ -115,14 +114,9 @@ class LMFormatEnforcerEngine:
         return matcher
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
-        from lmformatenforcer.characterlevelparser import CharacterLevelParserConfig
-
         try:
-            parser = self._library.RegexParser(
-                pattern, CharacterLevelParserConfig(**self._settings)
-            )
-            parser.config = CharacterLevelParserConfig(**self._settings)
+            parser = self._library.RegexParser(pattern, self._configured())
+            parser.config = self._configured()
         except Exception as error:
             raise Refused(_told(error)) from error
         return _Matcher(self, parser)
@@ -139,10 +133,7 @@ class LMFormatEnforcerEngine:
         return set_bits(ids, self.vocabulary.words)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
-        """What the library has as the text of each id, in UTF-8.
-
-        None for special ids, and for parts of characters: the library knows texts alone.
-        """
+        """The library's text of each id; None for special ids and for parts of characters."""
         texts = self._data.tokenizer_tree.tokens_to_strs
         return [
             texts[token].encode() if token in texts and _BROKEN not in texts[token] else None

@@ -2,7 +2,7 @@
 
 What it writes has sorted keys and no white space, and what it cannot do exactly it refuses: the
 JSON Schema of an ordinary application is refused as a rule (string lengths, patterns, formats,
-bounds of numbers, open objects). Its configurations are the same: there is nothing to choose.
+bounds of numbers, open objects).
 
 Sources: oc-earley 0.1.0, README in the wheel's metadata (canonical language; what is refused; a
 refused token leaves the state as it was; a guide has finished when the end was consumed).
@@ -16,9 +16,6 @@ from typing import Any, ClassVar
 
 from adapters._shared import ReplayedMatcher, guide_calls
 from harness.protocol import ONLY_CONFIG, EngineInfo, Library, Option, Refused, Vocabulary
-
-_ROLLBACK = 64
-"""Tokens that a server may take back."""
 
 
 class OCEarleyEngine:
@@ -34,16 +31,16 @@ class OCEarleyEngine:
         self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._compiled = oc_earley.CompiledSchema
         self._all = vocabulary
-        self._ids: dict[bytes, list[int]] = {}
+        by_text: dict[bytes, list[int]] = {}
         for token, text in vocabulary.ordinary.items():
-            self._ids.setdefault(text, []).append(token)
-        self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, self._ids)
+            by_text.setdefault(text, []).append(token)
+        self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, by_text)
 
     def compile(self, schema: str) -> ReplayedMatcher:
         return ReplayedMatcher(self._started(schema, 0), self._all)
 
     def library(self, schema: str) -> Library:
-        start = self._started(schema, _ROLLBACK)
+        start = self._started(schema, rollback=64)
         return Library(
             lambda: guide_calls(start(), "is_accepting", "is_finished"), (self._all.eos,)
         )
@@ -59,9 +56,8 @@ class OCEarleyEngine:
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id; None for special ids."""
-        known = {text: set(self._vocabulary.get(text) or ()) for text in self._ids}
-        texts = map(self._all.ordinary.get, ids)
+        known, texts = self._vocabulary.get, map(self._all.ordinary.get, ids)
         return [
-            text if text is None or token in known[text] else b""
+            text if text is None or token in (known(text) or ()) else b""
             for token, text in zip(ids, texts, strict=True)
         ]

@@ -81,7 +81,6 @@ class OutlinesEngine:
         return self._start(self._index(schema))
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         return self._start(self._refusing(self._library.of_pattern, pattern))
 
     def library(self, schema: str) -> Library:
@@ -159,8 +158,8 @@ class _Library:
         return self._vocabulary.get(key) or ()
 
 
-class _FirstLibrary:
-    """outlines-core 0.1.26, with one vocabulary; as `_Library`."""
+class _FirstLibrary(_Library):
+    """outlines-core 0.1.26, with one vocabulary."""
 
     guide = served_guide = None
 
@@ -176,9 +175,6 @@ class _FirstLibrary:
         # A NUL, which no JSON text has, marks a byte: it would be taken for another one.
         ids = {self._key(key): ids for key, ids in by_key.items() if key and 0 not in key}
         self._vocabulary = regex.Vocabulary.from_dict(ids)
-
-    def index(self, schema: str, whitespace: str | None) -> Any:
-        return self.of_pattern(self._build_regex(schema, whitespace))
 
     def of_pattern(self, pattern: str) -> Any:
         regex = self._regex

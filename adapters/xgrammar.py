@@ -4,8 +4,7 @@ Written for 0.1.25 to 0.2.8; what differs between them (`GrammarMatcher.fork`, t
 `any_order`) is looked for in the library, not inferred from its version.
 
 Sources: docstrings of `GrammarCompiler.compile_json_schema`, `GrammarMatcher` and
-`CompiledGrammar` in 0.1.32 and 0.2.8; behaviour at the end of a text and of special tokens was
-observed with both.
+`CompiledGrammar` in 0.1.32 and 0.2.8; how texts end and special tokens are treated was observed.
 """
 
 from __future__ import annotations
@@ -38,22 +37,14 @@ from harness.protocol import (
     switch,
 )
 
-_PRESETS = {
-    "spec": {"any_whitespace": True, "strict_mode": False, "any_order": False},
-    "shipped": {"any_whitespace": True, "strict_mode": True, "any_order": False},
-}
-
-_THREADS = 2
-"""Of the library's own batches of masks."""
-
-_CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
-"""The time of day in the library's messages: no part of what it says of a schema."""
-
 
 class XGrammarEngine:
     """xgrammar with one vocabulary; schemas are compiled on one thread, without its cache."""
 
-    PRESETS: ClassVar = _PRESETS
+    PRESETS: ClassVar = {
+        "spec": {"any_whitespace": True, "strict_mode": False, "any_order": False},
+        "shipped": {"any_whitespace": True, "strict_mode": True, "any_order": False},
+    }
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "any_whitespace": switch("whitespace of any kind and length between tokens of JSON"),
@@ -100,7 +91,7 @@ class XGrammarEngine:
         )
         self._settings = self._supported(
             {
-                **settle_switches(options, _PRESETS),
+                **settle_switches(options, self.PRESETS),
                 "separators": SEPARATED.get(str(options["separators"])),
                 "max_whitespace_cnt": options["max_whitespace"] or None,
             }
@@ -118,24 +109,19 @@ class XGrammarEngine:
     def library(self, schema: str) -> Library:
         grammar = self._grammar(schema)
         new = self._library.GrammarMatcher
-        # one matcher of it for all: it holds nothing but its threads
-        batch = getattr(self._library, "BatchGrammarMatcher", lambda max_threads: None)(_THREADS)  # noqa: ARG005
+        # one matcher of it for all: it holds nothing but its two threads
+        batch = getattr(self._library, "BatchGrammarMatcher", lambda max_threads: None)(2)  # noqa: ARG005
         return Library(
             lambda: _calls_of(new(grammar), batch), self.ends, special_is_text=self._named
         )
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
-        """The library's decoded vocabulary; None for what it takes for special.
-
-        That is every special token, and in 0.1.32, which cuts texts at NUL bytes, also a token
-        that begins with one.
-        """
+        """The decoded vocabulary; None for special ids, in 0.1.32 for what begins with NUL, too."""
         decoded = self._tokenizer.decoded_vocab
         hidden = {*self._tokenizer.special_token_ids, *self._tokenizer.stop_token_ids}
         return [None if token in hidden else bytes(decoded[token]) for token in ids]
 
     def compile_regex(self, pattern: str) -> _Matcher:
-        """As `compile`."""
         return self._start(self._compiled(self._compiler.compile_regex, pattern))
 
     def _grammar(self, schema: str) -> Any:
@@ -147,7 +133,8 @@ class XGrammarEngine:
         except RuntimeError as error:
             if "bad_alloc" in str(error):
                 raise MemoryError(str(error)) from error
-            message = _CLOCK.sub("", str(error).strip())
+            # without the time of day, which is no part of what it says of a schema
+            message = re.sub(r"\[\d\d:\d\d:\d\d\] ", "", str(error).strip())
             raise Refused(message or type(error).__name__) from error
 
     def _start(self, grammar: Any) -> _Matcher:
@@ -171,8 +158,8 @@ class _Matcher(EndingMatcher):
     """A `GrammarMatcher` that is copied by its own `fork`."""
 
     def __init__(self, native: Any, engine: XGrammarEngine) -> None:
-        self.native, self._ids, self._possible = native, engine.ids, engine.possible
-        self._ends, self._words = engine.ends, len(engine.possible)
+        self.native, self._ids = native, engine.ids
+        self._possible, self._ends = engine.possible, engine.ends
 
     def _write(self, out: Mask) -> None:
         if self.native.fill_next_token_bitmask(out.view(np.int32).reshape(1, -1)):
@@ -191,7 +178,6 @@ class _Matcher(EndingMatcher):
         return copied(self, native=self.native.fork())
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """Accepts, then rolls back."""
         ids, accept, taken = self._ids, self.native.accept_token, 0
         for token in () if self._ended else tokens:
             if token not in ids or not accept(token):

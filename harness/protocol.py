@@ -286,14 +286,10 @@ def set_bits(ids: Iterable[int], words: int) -> Mask:
     return np.packbits(bits, bitorder="little").view(np.uint32)
 
 
-_MANY = 256
-"""Words; from about so many on it is faster to look at all bits of a mask."""
-
-
 def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
     """The ids below `size` whose bits are set in `mask`, ascending."""
     words = np.flatnonzero(mask)
-    if len(words) > _MANY:
+    if len(words) > 256:  # then it is faster to look at all bits of the mask
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little", count=size)
         every: npt.NDArray[np.int32] = np.flatnonzero(bits.view(np.bool_)).astype(np.int32)
         return every
@@ -301,6 +297,13 @@ def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
     at = np.flatnonzero(bits.view(np.bool_))
     ids: npt.NDArray[np.int32] = (words[at >> 5] * 32 + (at & 31)).astype(np.int32)
     return ids[ids < size]
+
+
+def mask_by(write: Callable[[Mask], object], words: int) -> Mask:
+    """What `write`, as `Matcher.mask`, writes; a mask that is not written allows nothing."""
+    mask = np.zeros(words, dtype=np.uint32)
+    write(mask)
+    return mask
 
 
 def nth_token(mask: Mask, index: int) -> int:
@@ -319,12 +322,10 @@ def follow_by_mask(matcher: Matcher, tokens: Sequence[int], words: int) -> int:
     The slow, obvious definition of "allowed token by token" that every faster way is held to.
     """
     trial = matcher.clone()
-    buffer = np.zeros(words, dtype=np.uint32)
     for count, token in enumerate(tokens):
-        buffer.fill(0)  # a mask that is not written allows nothing
-        trial.mask(buffer)
+        mask = mask_by(trial.mask, words)
         inside = 0 <= token < 32 * words
-        if not inside or not allows(buffer, token) or not trial.consume(token):
+        if not inside or not allows(mask, token) or not trial.consume(token):
             return count
     return len(tokens)
 

@@ -188,7 +188,6 @@ def _engine_host(kind: type, vocabulary: Vocabulary) -> InProcessHost:
     def make() -> EngineService:
         service = EngineService()
         service.vocabulary, service.shared_masks = vocabulary, host.buffer
-        service._buffer = np.zeros(vocabulary.words, dtype=np.uint32)
         service.engine = kind(vocabulary, default_options(kind))
         return service
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from packaging.version import InvalidVersion, Version
 
@@ -22,14 +22,15 @@ from harness.protocol import settle_switches
 from harness.schemas.schema import LISTS, SINGLE
 from harness.verdict_kinds import MEANINGS, REJECTIONS, WRONG_BITS
 
+if TYPE_CHECKING:
+    import jinja2
+
 _DIALECTS: Final = {
     "ecma": ("regress and regex", "ECMA-262, Patterns: https://tc39.es/ecma262/#sec-patterns"),
     "rust": ("regress and regex", "Rust's crate regex: https://docs.rs/regex/latest/regex/#syntax"),
     "python": ("re and regex", "Python's re: https://docs.python.org/3/library/re.html"),
 }
 """Of a pattern's dialect the programs that were asked, and where it is specified."""
-_ASKED: Final = {"mask": "_mask", "pattern": "_regex", "text": ""}
-"""How the texts beside the adapters end that go with a sort of script."""
 _MISMATCH: Final = "mask_consume_mismatch"
 _MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
 _USUAL: Final = ("spec", "auto", "", False)
@@ -50,10 +51,24 @@ _DOCUMENTS: Final[Mapping[str, Sequence[str]]] = {
 
 @cache
 def bodies(sort: str) -> dict[str, str]:
-    """How the scripts of a sort ask libraries, by engine: texts beside the adapters."""
-    folder, end = files("adapters") / "scripts", f"{_ASKED[sort]}.txt"
-    texts = {name: folder / f"{name.replace('-', '_')}{end}" for name in built_in()}
-    return {name: text.read_text("utf-8") for name, text in texts.items() if text.is_file()}
+    """How the scripts of a sort ask libraries, by engine: texts of Jinja2 beside the adapters.
+
+    One that does not depend on the sort is for ``text`` alone.
+    """
+    folder, known = files("adapters") / "scripts", {}
+    for name in built_in():
+        if (file := folder / f"{name.replace('-', '_')}.txt").is_file():
+            text = _templates().from_string(file.read_text("utf-8"))
+            known[name] = text.render(sort=sort)
+            if sort != "text" and known[name] == text.render(sort="text"):
+                del known[name]
+    return known
+
+
+def _templates() -> jinja2.Environment:
+    import jinja2  # takes long, and few need a script
+
+    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)  # noqa: S701 - code
 
 
 def _sort(bug: Bug) -> str:
@@ -94,10 +109,8 @@ def script(bug: Bug) -> str:
     if sort != "mask":
         data |= {"OPINIONS": _opinions(bug), "VALID": bug.error.kind in REJECTIONS}
     literals = "".join(f"{key} = {value!r}\n" for key, value in data.items())
-    import jinja2  # takes long, and few need a script
-
     text = Path(__file__).with_name("script.txt").read_text("utf-8")
-    template: jinja2.Template = jinja2.Template(text, trim_blocks=True, keep_trailing_newline=True)
+    template = _templates().from_string(text)
     return template.render(sort=sort, literals=literals, body=bodies(sort)[name])
 
 

@@ -13,7 +13,7 @@ from harness.cli.common import Json
 from harness.cli.options import RUN, command
 from harness.console import print_json
 from harness.errors import UsageError
-from harness.impact.request import ImpactRequest
+from harness.impact.generation import ImpactRequest
 from harness.printable import plural
 from harness.render.table import Table
 from harness.render.terminal import print_lines, print_table

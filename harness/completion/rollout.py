@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Mask, Matcher, nth_token, set_bits
+from harness.protocol import Mask, Matcher, mask_by, nth_token, set_bits
 
 LIMIT = 500
 """A roll-out of more tokens than this proves nothing (the limit of the original study)."""
@@ -97,11 +97,9 @@ def roll_out(
     matcher: Matcher, preferences: Preferences, eos_ids: Sequence[int], key: str, limit: int = LIMIT
 ) -> Rollout:
     """Continue `matcher` (which is consumed by it) until it allows the end of generation."""
-    mask = np.zeros(len(preferences.eos), dtype=np.uint32)
     taken: list[int] = []
     while len(taken) <= limit:
-        mask.fill(0)  # one that is not written allows nothing
-        matcher.mask(mask)
+        mask = mask_by(matcher.mask, len(preferences.eos))
         token = preferences.choose(mask, f"{key}/{len(taken)}")
         if token is None:
             return Rollout("dead_end", tuple(taken))

@@ -19,7 +19,7 @@ from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
 from harness.inputs.vocabulary import Vocabulary, alike
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, encoded, feed
-from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
+from harness.protocol import Mask, Matcher, allows, mask_by, set_bits, token_ids
 
 _STEPS = 1 << 32
 _STRAY = 0.2
@@ -146,7 +146,6 @@ class _Pen:
         self._writer, self._vocabulary = writer, writer.vocabulary
         self._matcher, self._hints, self._key, self._limit = matcher, hints, key, limit
         self._draws = 0
-        self._mask: Mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
         self._cursor: Cursor | None = Cursor()
         self._taken: list[int] = []
         self._ended: Rollout | None = None
@@ -176,9 +175,8 @@ class _Pen:
         return self._ended or Rollout("too_long", tuple(self._taken[: self._limit]))
 
     def _masked(self) -> Mask:
-        """The mask here; one that the engine does not write allows nothing."""
-        self._mask.fill(0)
-        self._matcher.mask(self._mask)
+        """The mask here."""
+        self._mask = mask_by(self._matcher.mask, self._vocabulary.words)
         return self._mask
 
     def _draw(self) -> float:

@@ -46,10 +46,6 @@ class Fragment:
         return sorted({type_of(value) for value in (*self.valid, *self.invalid)})
 
     @property
-    def untyped(self) -> dict[str, Any]:
-        return {key: value for key, value in self.schema.items() if key != "type"}
-
-    @property
     def has_own_type(self) -> bool:
         """Whether ``type`` stands beside the keyword, and is not the keyword itself."""
         return "type" in self.schema and len(self.schema) > 1
@@ -122,7 +118,9 @@ class SchemaPlace:
         if self.name in ("untyped", "type-apart") and not fragment.has_own_type:
             return None
         types = fragment.types[0] if len(fragment.types) == 1 else fragment.types
-        own = fragment.untyped if fragment.has_own_type else {**fragment.schema}
+        own = {**fragment.schema}
+        if fragment.has_own_type:
+            del own["type"]
         parts = {"it": {**fragment.schema}, "untyped": own, "own": fragment.schema.get("type")}
         parts |= {"type": types, "other": _other(fragment)}
         text = self.schema.replace("<defs>", definitions_key(fragment.draft))
@@ -154,7 +152,6 @@ _OF_FORMATS: Final = (
 
 @cache
 def all_places() -> tuple[SchemaPlace, ...]:
-    """All places, in the order of tables."""
     return tuple(SchemaPlace(*parts) for parts in _lines("places"))
 
 

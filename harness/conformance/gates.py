@@ -103,22 +103,17 @@ class GatedCell(NamedTuple):
     outcome: CellOutcome
 
     @property
-    def is_kept(self) -> bool:
-        return self.outcome.status == ENFORCED
-
-    @property
     def difference(self) -> str:
         """`KEPT`, `LEAKS` or `LOSES`; empty where list and engine agree, or nothing is proven."""
         lost = self.outcome.forbidden
         if self.faults:
-            return KEPT if self.is_kept else ""
+            return KEPT if self.outcome.status == ENFORCED else ""
         if self.outcome.let_through:
             return LEAKS
         return LOSES if lost is not None and lost.class_ != DEPARTURE else ""
 
     @property
     def does(self) -> str:
-        """What the engine does with the text."""
         if self.outcome.status == REFUSED:
             return "the engine refuses the schema"
         right = "cannot write" if self.outcome.forbidden else "refuses"
@@ -191,7 +186,7 @@ def _rows(cells: Sequence[GatedCell], *, is_named: bool) -> Iterator[Row]:
                 **({"list_names": names} if is_named else {}),
                 "keyword": _codes(differ or some, some, "keyword"),
                 "place": _codes(differ, some, "place") or "nowhere",
-                "kept": f"{sum(one.is_kept for one in some)} of {len(some)}",
+                "kept": f"{sum(one.outcome.status == ENFORCED for one in some)} of {len(some)}",
                 "smallest_schema": code(shown.outcome.schema),
                 "text": shown.does,
             }

@@ -30,8 +30,6 @@ STATUSES: Final = (
 )
 """All outcomes, the best first."""
 
-_NO_END: Final = ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS)
-
 
 @dataclass(frozen=True)
 class WrongText:
@@ -69,18 +67,11 @@ class CellOutcome:
 
 @dataclass(frozen=True)
 class ConformanceTable:
-    """The outcomes of all cells of a run, of every cell all engines.
-
-    `engines` are versions by name, `unjudged` says by cell why nothing can be said.
-    """
+    """All outcomes of a run; `engines` are versions by name, `unjudged` reasons by cell."""
 
     engines: Mapping[str, str]
     outcomes: tuple[CellOutcome, ...]
     unjudged: Mapping[str, str]
-
-    @property
-    def keywords(self) -> list[str]:
-        return list(dict.fromkeys(one.keyword for one in self.outcomes))
 
     def by(self, part: str) -> dict[tuple[str, str], list[CellOutcome]]:
         """The outcomes by ``keyword`` or ``place``, and engine."""
@@ -149,7 +140,11 @@ def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str,
         key, what, message = (row["case"], row["engine"]), row["outcome"], row["message"]
         if what == "refused" and row["stage"] == "compile":
             ends[key] = REFUSED, plain_reason(message)
-        elif what in EXCLUDING or what not in _NO_END:
+        elif what in EXCLUDING or what not in (
+            "compiled",
+            "mask_consume_mismatch",
+            *ADAPTER_FAULTS,
+        ):
             ends[key] = FAILURE, f"{what.replace('_', ' ')}: {message}"
         else:
             ends.setdefault(key, (ENFORCED, ""))

@@ -37,7 +37,7 @@ def as_markdown(table: ConformanceTable) -> str:
             "keyword": f"`{keyword}`",
             **{names[name]: summary_cell(by_keyword.get((keyword, name), ())) for name in names},
         }
-        for keyword in table.keywords
+        for keyword in dict.fromkeys(one.keyword for one in table.outcomes)
     ]
     places = [
         {
@@ -65,7 +65,6 @@ def _enforced(some: Sequence[CellOutcome]) -> str:
 
 
 def as_csv(table: ConformanceTable) -> str:
-    """Every cell of every engine in a line, with the texts behind it."""
     rows = cell_rows(table)
     return tables.as_csv(Table.of("", rows[0], rows))
 

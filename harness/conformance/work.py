@@ -24,9 +24,8 @@ from harness.inputs.vocabulary_names import BYTES
 from harness.options import option
 from harness.runs.directory import RunDirectory
 
-CASES: Final = "cases.jsonl"
 RUN: Final = "run"
-"""The cases and the run of a table, in its directory."""
+"""The run of a table, in its directory."""
 
 RULES: Final = Rules(walks=0, generated=0, samples=0)
 
@@ -39,7 +38,7 @@ def run_cases(request: ConformanceRequest) -> RunDirectory:
     asked = "\n".join([*engines, str(limits), text])
     name = f"conformance-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
     directory = request.out or Path(RUNS) / name
-    file = directory / CASES
+    file = directory / "cases.jsonl"
     directory.mkdir(parents=True, exist_ok=True)
     write_whole(file, text)
     on = BenchRequest(engines=engines, cases=str(file), out=directory / RUN, rules=RULES)

@@ -22,12 +22,6 @@ from harness.errors import UsageError
 
 WHEEL, TREE, PYTHON = "wheel", "tree", "python"
 
-_OLDEST = (3, 11)
-"""The Python that a host needs."""
-
-_WHENCE = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"})
-"""Files that say how a distribution was installed, not what."""
-
 
 @dataclass(frozen=True)
 class Build:
@@ -152,7 +146,7 @@ def _python(path: Path, engine: str, distribution: str) -> Build:
         has_numpy = any(Path(one, "numpy").is_dir() for one in paths)
     except (OSError, subprocess.TimeoutExpired, ValueError, TypeError) as error:
         raise UsageError(f"{engine}: {path} is no Python that can be asked what it has") from error
-    if tuple(version) < _OLDEST or not has_numpy:
+    if tuple(version) < (3, 11) or not has_numpy:
         message = f"{engine}: {path} is no Python 3.11 with numpy"
         raise UsageError(message, "a host needs that, or newer")
     found = next(iter(distributions(name=distribution, path=paths)), None)
@@ -180,8 +174,9 @@ def files_digest(distribution: Distribution) -> str | None:
     if not distribution.files:
         return None
     digest = hashlib.sha256()
+    how_installed = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
     for file in sorted(distribution.files, key=str):
-        if file.suffix == ".pyc" or file.name in _WHENCE:
+        if file.suffix == ".pyc" or file.name in how_installed:
             continue
         try:
             content = hashlib.sha256(file.read_binary()).hexdigest()

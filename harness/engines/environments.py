@@ -3,9 +3,8 @@
 An environment is a virtual environment that, through a path file, sees the packages beside
 maskcourt: what fits is shared (torch alone has gigabytes), only what does not fit is installed, in
 front of the shared copy. Packages are installed without what they require, which is looked for
-here: pip would count the shared copies. The shared directory is a plain
-path, so that path files in it stay unread: those of an editable install can put their package in
-front of every directory.
+here: pip would count the shared copies. The shared directory is a plain path, so that path files in
+it stay unread: those of an editable install can put their package in front of every directory.
 
 It is built under another name, under a lock that the installer holds too, and renamed when it is
 complete. What a killed process leaves is never used, nor what others than this user and root made
@@ -45,8 +44,6 @@ from harness.errors import UsageError
 
 MARKER = "maskcourt.json"
 """Written last into an environment: it is complete."""
-
-_OWN = "maskcourt"
 
 
 def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
@@ -130,25 +127,18 @@ def listed_engines() -> dict[str, dict[str, Any]]:
 
 
 def is_at_hand(spec: EngineSpec) -> bool:
-    """Whether `provide` installs nothing for `spec`; raises as `provide`.
-
-    A local build is never at hand: a path is nothing that somebody else's run may name.
-    """
+    """Whether `provide` installs nothing for `spec`, as for no local build; raises as `provide`."""
     if spec.path is not None:
-        return False
+        return False  # a path is nothing that somebody else's run may name
     wanted = _missing(spec)
     return wanted is None or _Environment.named(wanted.key).usable(wanted)
-
-
-def _adapter(spec: EngineSpec) -> Any:
-    return adapter_class(spec.reference, spec.paths)
 
 
 def _missing(spec: EngineSpec) -> _Wanted | None:
     """What has to be installed for `spec`; None if nothing."""
     version = spec.version
     if spec.packages is None:
-        adapter = _adapter(spec)
+        adapter = adapter_class(spec.reference, spec.paths)
         distribution = getattr(adapter, "DISTRIBUTION", None)
         if version is None and (not distribution or _find(distribution, sys.path)):
             return None
@@ -177,9 +167,9 @@ class _Wanted:
         engine = f"engine {spec.name!r}"
         if spec.packages is not None:
             return cls(engine, tuple(map(Requirement, spec.packages)))
-        adapter = _adapter(spec)
+        adapter = adapter_class(spec.reference, spec.paths)
         distribution = getattr(adapter, "DISTRIBUTION", None)
-        if not distribution or canonicalize_name(distribution) == _OWN:
+        if not distribution or canonicalize_name(distribution) == "maskcourt":
             raise UsageError(
                 f"{engine}: versions are not supported for it: its adapter names no distribution "
                 "of its own",

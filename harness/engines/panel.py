@@ -23,9 +23,6 @@ from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.outcomes import Compiled, Crashed, Defect, Failure, Outcome, TimedOut
 from harness.workers.wire import BANKS, A, Request
 
-_TICK = 0.05
-"""Seconds between two looks after what goes on elsewhere, while engines are waited for."""
-
 T = TypeVar("T")
 Asking = Generator[None, Any, T]
 """Work that takes several answers of one engine: it asks, waits for the answer, goes on."""
@@ -114,7 +111,7 @@ class Panel:
     def _host(self, index: int, words: int) -> Host:
         spec, service = self.specs[index], "harness.engines.service:EngineService"
         memory = self.limits.memory
-        return Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory), words)
+        return Host(HostSpec(service, spec.interpreter, spec.paths, memory), words)
 
     def __len__(self) -> int:
         return len(self.specs)
@@ -150,11 +147,11 @@ class Panel:
             answer = yield
         if not isinstance(answer, Failure):
             options, path = dict(spec.options), self._vocabulary_path
-            request = requests.Open(spec.reference, options, path, buffer, spec.build)
+            request = requests.Open(spec.reference, options, path, buffer)
             self._submit({index: request}, 120.0)
             answer = yield
         if not isinstance(answer, Failure):
-            self.infos[index] = answer
+            self.infos[index] = replace(answer, build=spec.build)
             self._opened[index] = True
             return None
         host.stop()
@@ -249,7 +246,7 @@ class Panel:
         for index in work:
             self._go_on(index, None)
         while self._waiting:
-            for index, answer in self._polled(list(self._waiting), _TICK).items():
+            for index, answer in self._polled(list(self._waiting), 0.05).items():
                 self._go_on(index, answer)
                 if isinstance(answer, Defect) and self.up(index):
                     defects.append(f"in the host of {self.specs[index].name}: {answer.message}")

@@ -16,13 +16,8 @@ from harness.directories import read_toml
 from harness.errors import UsageError
 from harness.protocol import EngineInfo, Option
 
-REFERENCE = "harness.engines.servers:ServerEngine"
-"""The adapter of all presets."""
-
 TAKEN = "taken by backend"
 """Words with which an engine that has several backends says in print which one took a schema."""
-
-_TAKEN = re.compile(rf"^\S+ \S+: {TAKEN} (\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,10 +31,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class RouteStep:
-    """One backend that is asked to take a schema, after a check of `server_checks` if any.
-
-    `refused` is what becomes of a schema that the engine refuses: ``next`` goes on.
-    """
+    """One backend that is asked, after a `check` if any; after a refusal ``next`` goes on."""
 
     backend: str
     check: str = ""
@@ -162,5 +154,5 @@ def backends_of(server: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def taken_by(printed: str) -> str:
     """Which backend took a schema, by what its compilation printed; empty where none says so."""
-    found = _TAKEN.search(printed)
+    found = re.search(rf"^\S+ \S+: {TAKEN} (\S+)", printed, re.MULTILINE)
     return found[1] if found else ""

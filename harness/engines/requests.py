@@ -68,18 +68,16 @@ class Open(EngineRequest[Opened]):
     options: Mapping[str, bool | int | str]
     vocabulary: str
     buffer: int
-    build: str = ""
 
 
 @dataclass(frozen=True)
 class Checked:
     """The ids of ordinary tokens for which an engine holds other bytes than the vocabulary.
 
-    It could be asked about `asked` of so many; `on_purpose`: its adapter means this so.
+    It could be asked about `asked` of them; `on_purpose`: its adapter means this so.
     """
 
     asked: int
-    of: int
     wrong: Sequence[int]
     on_purpose: bool
 
@@ -103,18 +101,12 @@ class EngineMetadata:
     tokens_with_other_bytes: int
     build: str = ""
 
-    @classmethod
-    def of(cls, info: EngineInfo, checked: Checked) -> EngineMetadata:
-        wrong = len(checked.wrong)
-        return cls(info.version, info.options, info.packages, checked.asked, wrong, info.build)
-
 
 @dataclass(frozen=True)
 class Compile(EngineRequest[Compiled]):
     """Compile a schema and stand at its start; the first mask belongs to the time.
 
-    With `strict` every mask is looked at while resolving, whatever faster way there is. A `regex`
-    is a pattern in place of a schema.
+    With `strict` every mask is looked at while resolving; a `regex` is a pattern, not a schema.
     """
 
     otherwise = (AdapterFault, Refusal)
@@ -182,10 +174,7 @@ class Prove(TokensRequest[Each]):
 
 @dataclass(frozen=True)
 class RolledOut:
-    """How each roll-out ended, and the tokens that it took.
-
-    `outcomes` are indices into `harness.completion.rollout.ROLLOUT_OUTCOMES`, ``(n,)`` int8.
-    """
+    """How each roll-out ended, ``(n,)`` int8 indices of `ROLLOUT_OUTCOMES`, and its tokens."""
 
     outcomes: npt.NDArray[np.int8]
     taken: wire.Ragged
@@ -267,8 +256,7 @@ class Write(EngineRequest[RolledOut]):
     """From the start, write `count` texts through nothing but the engine's own masks.
 
     See `harness.completion.text_writer`; choices depend on `key` and the text's number alone.
-    `hints`: JSON values that may be written, each with the name of a member or none; `limit`:
-    tokens of a text.
+    `hints`: JSON values that may be written, each with a member's name or none; `limit`: tokens.
     """
 
     asked_about = "count"

@@ -2,9 +2,8 @@
 
 A schema is written out as the server's interface would hand it on, goes through the server's
 checks, and is compiled by the first backend that takes it, which is said on standard error. Each
-check is written from what the server's own function does, and refuses in its words; the files are
-named in `datasets/presets.toml`. Of faults that a server would choose by chance the first in the
-schema is named.
+check does what the server's own function does, in its words; `datasets/presets.toml` names the
+files. Of faults that a server would choose by chance the first in the schema is named.
 """
 
 from __future__ import annotations
@@ -32,10 +31,7 @@ from harness.schemas.schema import objects, types
 
 
 class ServerEngine:
-    """The engines of one release of a server, with one vocabulary.
-
-    Options in `EngineInfo` are the server's and its backends'.
-    """
+    """The engines of one release of a server; the options are the server's and its backends'."""
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {}
     """A spec's options are the preset's, `harness.engines.presets.Preset.options`."""

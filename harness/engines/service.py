@@ -7,6 +7,7 @@ follows to where something is asked.
 
 from __future__ import annotations
 
+import pkgutil
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -20,14 +21,15 @@ from harness.engines import requests
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Done
 from harness.engines.text_probe import ProbedTexts, RefusedByte, probe
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Engine, FollowingMatcher, Mask, Matcher, Refused, follow_by_mask
+from harness.protocol import Engine, FollowingMatcher, Matcher, Refused, follow_by_mask, mask_by
 from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.protocol_checks.smoke import known_bytes, opened
 from harness.workers import wire
-from harness.workers.host_process import load, without
+from harness.workers.host_process import without
 from harness.workers.outcomes import Compiled, MaskViolation, Refusal
 from harness.workers.wire import MaskBuffer, as_answer, read_request
 
+_MATCHERS = ("start", "here", "_ahead")
 _REFUSED = MaskViolation("refused to consume a token that its mask allows")
 
 
@@ -37,16 +39,15 @@ class EngineService:
     engine: Engine
     vocabulary: Vocabulary
     shared_masks: MaskBuffer
+    start: Matcher
+    here: Matcher
+    _ahead: Matcher
 
     def __init__(self) -> None:
-        self.start: Matcher | None = None
-        self.here: Matcher | None = None
-        self._ahead: Matcher | None = None
         self._walked: list[int] = []
         self._replay_diverged = False
         self._at = 0
         self._strict = False
-        self._buffer: Mask = np.zeros(0, dtype=np.uint32)
 
     def handle(self, message: wire.Message) -> wire.Message:
         """Answer one request; an exception that leaves it is the engine's."""
@@ -64,11 +65,8 @@ class EngineService:
         if asked.buffer != requests.SAME_BUFFER:
             self.shared_masks = MaskBuffer.taken_over(asked.buffer)
         self.shared_masks.of(self.vocabulary.words)
-        self.start = self.here = self._ahead = None
-        for cached in ("preferences", "writer", "examiner"):
-            vars(self).pop(cached, None)
-        self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        kind = load(asked.engine)
+        self._forget(*_MATCHERS, "preferences", "writer", "examiner")
+        kind = pkgutil.resolve_name(asked.engine)
         with without(getattr(kind, "unused", tuple)()):
             self.engine = opened(kind, self.vocabulary, asked.options)
         info = self.engine.info
@@ -77,7 +75,6 @@ class EngineService:
             version=info.version,
             options=dict(info.options),
             packages=dict(info.packages),
-            build=asked.build,
             sha256=self.vocabulary.sha256,
             words=self.vocabulary.words,
         )
@@ -85,18 +82,17 @@ class EngineService:
     def check(self, _asked: requests.Check) -> requests.Checked:
         known, wrong = known_bytes(self.engine, self.vocabulary)
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
-        return requests.Checked(len(known), len(self.vocabulary.ordinary), wrong, purpose)
+        return requests.Checked(len(known), wrong, purpose)
 
     def compile(self, asked: requests.Compile) -> Compiled | Refusal:
-        """Compile the schema; the first mask belongs to it."""
-        self.start = self.here = self._ahead = None
+        self._forget(*_MATCHERS)
         self._strict = asked.strict
         began = time.process_time()
         try:
             how: Any = self.engine
             start: Matcher = (how.compile_regex if asked.regex else how.compile)(asked.schema)
             compiled = time.process_time()
-            start.mask(self._buffer)
+            mask_by(start.mask, self.vocabulary.words)
         except Refused as refusal:
             return Refusal(str(refusal)[:2000])
         ended = time.process_time()
@@ -119,8 +115,6 @@ class EngineService:
             return _REFUSED
         self._replay_diverged = True
         ahead, shared_masks, clock = self._ahead, self.shared_masks, time.perf_counter_ns
-        assert ahead is not None
-        assert self.start is not None
         examiner, examined = self.examiner, {}
         tokens, masks = asked.tokens.tolist(), shared_masks.masks[bank]
         slot = 0
@@ -154,6 +148,11 @@ class EngineService:
             raise
         return Done()
 
+    def _forget(self, *names: str) -> None:
+        """Let go of what belongs to another schema, or another vocabulary."""
+        for name in names:
+            vars(self).pop(name, None)
+
     def _begin(self, here: Matcher, walked: list[int]) -> None:
         """Stand after `walked`, with nothing ahead."""
         self.here, self._ahead = here, here.clone()
@@ -161,12 +160,7 @@ class EngineService:
         self._replay_diverged = False
 
     def _turn_back(self, at: int) -> bool:
-        """Forget what was walked beyond `at`; False where the engine refuses what it took before.
-
-        From where something was asked last it is not far, as a rule.
-        """
-        assert self.here is not None
-        assert self.start is not None
+        """Forget what was walked beyond `at`; False where the engine refuses what it took once."""
         near = self._at <= at
         ahead, since = (self.here.clone(), self._at) if near else (self.start.clone(), 0)
         self._ahead, self._walked = ahead, self._walked[:at]
@@ -174,7 +168,6 @@ class EngineService:
 
     def _stand(self, at: int) -> None:
         """Follow to where something is asked."""
-        assert self.here is not None
         if at < self._at:
             self.here, self._at = self._replayed(self._walked[:at])
         while self._at < at:
@@ -184,7 +177,6 @@ class EngineService:
 
     def _replayed(self, tokens: Sequence[int]) -> tuple[Matcher, int]:
         """A matcher after `tokens` from the start, and how many of them it took."""
-        assert self.start is not None
         matcher, count = self.start.clone(), 0
         while count < len(tokens) and matcher.consume(tokens[count]):
             count += 1
@@ -213,7 +205,7 @@ class EngineService:
                 continue
             rollout = roll_out(trial, self.preferences, eos, f"{asked.key}/{token}", asked.limit)
             if rollout.outcome == "dead_end":
-                self.examiner.ask_again(trial, np.zeros_like(self._buffer))
+                self.examiner.ask_again(trial, np.zeros(self.vocabulary.words, dtype=np.uint32))
             elif rollout.outcome == "mask_consume_mismatch":
                 self.examiner.hold(trial, rollout.tokens[-1:], [True])
             rollouts.append(rollout)
@@ -237,12 +229,10 @@ class EngineService:
         return requests.Confirmed(reached, consumes)
 
     def ask_again(self, asked: requests.AskAgain) -> Done:
-        assert self.here is not None
         self.examiner.hold(self.here, asked.tokens.tolist(), asked.allowed.tolist())
         return Done()
 
     def lengthen(self, asked: requests.Lengthen) -> requests.Each:
-        assert self.here is not None
         lists = [(token,) * asked.limit for token in asked.tokens.tolist()]
         times = [follow_by_mask(self.here, one, self.vocabulary.words) for one in lists]
         return requests.Each(np.array(times, dtype=np.int32))
@@ -251,30 +241,26 @@ class EngineService:
         allowed = list(map(self._follows(self.here), asked.lists.ints()))
         return requests.Each(np.array(allowed, dtype=np.int32))
 
-    def _follows(self, matcher: Matcher | None) -> Callable[[Sequence[int]], int]:
+    def _follows(self, matcher: Matcher) -> Callable[[Sequence[int]], int]:
         """How many leading tokens of a list a matcher allows, by its fastest way if trusted."""
-        assert matcher is not None
         if isinstance(matcher, FollowingMatcher) and not self._strict:
             return matcher.follow
         return lambda tokens: follow_by_mask(matcher, tokens, self.vocabulary.words)
 
     def find_refused(self, asked: requests.FindRefused) -> requests.Each:
-        assert self.here is not None
         follow = self._follows(self.here)
         refused = RefusedByte(self.here, self.vocabulary, follow, asked.forced, asked.looks_on)
         before = list(map(refused.of, asked.tokens.tolist()))
         return requests.Each(np.array(before, dtype=np.int32))
 
     def probe(self, asked: requests.Probe) -> ProbedTexts:
-        assert self.start is not None
-        start, eos, again = self.start, self.vocabulary.eos_mask, self.examiner.ask_again
-        known = self._follows(start) if asked.follows else lambda _: 0
+        eos, again = self.vocabulary.eos_mask, self.examiner.ask_again
+        known = self._follows(self.start) if asked.follows else lambda _: 0
         return ProbedTexts.of(
-            probe(start, tokens, eos, again, known(tokens)) for tokens in asked.texts.ints()
+            probe(self.start, tokens, eos, again, known(tokens)) for tokens in asked.texts.ints()
         )
 
     def write(self, asked: requests.Write) -> requests.RolledOut:
-        assert self.start is not None
         numbers = range(asked.first, asked.first + asked.count)
         texts = self.writer.write(self.start, asked.hints, asked.key, numbers, asked.limit)
         return _rolled_out(list(texts))
@@ -297,7 +283,6 @@ class EngineService:
 
     def _after(self, token: int) -> Matcher | None:
         """A clone that consumed `token`; None when the engine refuses it."""
-        assert self.here is not None
         trial = self.here.clone()
         return trial if trial.consume(token) else None
 

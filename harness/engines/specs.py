@@ -21,9 +21,6 @@ from harness.engines import presets
 from harness.errors import UsageError, nearest
 from harness.protocol import Option, complete_options
 
-ENTRY_POINTS = "maskcourt.engines"
-"""Entry-point group through which another package adds engines by name."""
-
 _FIRST = {"xgrammar": "xgrammar", "llguidance": "llguidance", "outlines": "outlines_core"}
 DEFAULT = tuple(name for name, module in _FIRST.items() if importlib.util.find_spec(module))
 
@@ -75,7 +72,7 @@ def built_in() -> dict[str, str]:
 
 def known_engines() -> dict[str, str]:
     """Every engine that can be named, with its ``module:Class``; built-in ones and plug-ins."""
-    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    points = importlib.metadata.entry_points(group="maskcourt.engines")
     plug_ins = {point.name: f"{point.module}:{point.attr}" for point in points}
     return dict(sorted({**plug_ins, **built_in()}.items()))
 
@@ -169,7 +166,7 @@ def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
     adapters = [adapter_class(built_in()[one.engine]) for one in preset.backends_for(own).values()]
     return EngineSpec(
         _canonical(read.name, read.version, given),
-        presets.REFERENCE,
+        "harness.engines.servers:ServerEngine",
         {**own, "server": preset.server, "release": preset.release},
         packages=preset.requirements(own),
         slow_masks=_declared(adapters, "SLOW_MASKS"),

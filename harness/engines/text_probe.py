@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.inputs.vocabulary import Vocabulary, alike
-from harness.protocol import Mask, Matcher, allows, nth_token
+from harness.protocol import Mask, Matcher, allows, mask_by, nth_token
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,7 @@ class Probed:
     """What a matcher did with a text: how many leading tokens its masks allow and it consumes.
 
     And of where that ends: whether the mask forbids the next token, whether that is `taken` all the
-    same, whether the mask is wholly `empty` (as after an end of sequence), and whether it `ends`:
-    allows an end of sequence.
+    same, whether the mask is `empty` (as after an end of sequence), or `ends`: allows an end.
     """
 
     allowed: int
@@ -48,12 +47,10 @@ def probe(
     if tokens and known == len(tokens) and allows(eos, tokens[-1]):
         return Probed(known, False, False, True, False)
     here = matcher.clone()
-    mask = np.zeros_like(eos)
     for count, token in enumerate(tokens):
         if count < known and here.consume(token):
             continue
-        mask.fill(0)  # one that is not written allows nothing
-        here.mask(mask)
+        mask = mask_by(here.mask, len(eos))
         forbidden = not allows(mask, token)
         if allows(eos, token) and not forbidden:
             stopped(here, mask)
@@ -64,8 +61,7 @@ def probe(
             return Probed(count, forbidden, taken, not mask.any(), bool((mask & eos).any()))
     if tokens and allows(eos, tokens[-1]):  # after the end there is nothing to ask for
         return Probed(len(tokens), False, False, True, False)
-    mask.fill(0)
-    here.mask(mask)
+    mask = mask_by(here.mask, len(eos))
     stopped(here, mask)
     return Probed(len(tokens), False, False, not mask.any(), bool((mask & eos).any()))
 
@@ -128,16 +124,14 @@ class RefusedByte:
             return NOT_FORCED
         if bytes_ not in self._known:
             trial = self._led(bytes_)
-            mask = np.zeros(1, dtype=np.uint32) if trial is None else self._mask(trial)
-            self._known[bytes_] = forced_token(mask, self.vocabulary)
+            self._known[bytes_] = NOT_FORCED if trial is None else self._forced_at(trial)[1]
         return self._known[bytes_]
 
     def _where_left(self, text: bytes, start: tuple[int, ...]) -> int:
         """How many bytes of `text` are as what is forced and what may follow, token by token."""
         trial, at = self._led(start), len(start)
         while trial is not None and at < len(text):
-            mask = self._mask(trial)
-            step = forced_token(mask, self.vocabulary)
+            mask, step = self._forced_at(trial)
             if step == NOT_FORCED:
                 step = self.vocabulary.byte_ids[text[at]]
             if step < 0:
@@ -157,10 +151,10 @@ class RefusedByte:
         trial = self.here.clone()
         return trial if all(map(trial.consume, tokens)) else None
 
-    def _mask(self, matcher: Matcher) -> Mask:
-        mask = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        matcher.mask(mask)
-        return mask
+    def _forced_at(self, matcher: Matcher) -> tuple[Mask, int]:
+        """The mask of a matcher, and its `forced_token`."""
+        mask = mask_by(matcher.mask, self.vocabulary.words)
+        return mask, forced_token(mask, self.vocabulary)
 
 
 def forced_token(mask: Mask, vocabulary: Vocabulary) -> int:

@@ -57,10 +57,7 @@ def local_lanes(wanted: int | None = None) -> Executor:
 def lane_here(
     opened: Callable[[LaneSettings], Lane], wanted: Callable[[str], bool] = lambda _: True
 ) -> Executor:
-    """One lane in this thread, left open for what comes next; it takes the cases that are wanted.
-
-    `wanted` is asked of each by its id, when its turn has come.
-    """
+    """One lane in this thread, left open; each case is `wanted`, by its id, when its turn comes."""
 
     def execute(settings: LaneSettings, _: int, begin: Begin, telling: RunProgress) -> None:
         lane = opened(settings)
@@ -184,10 +181,7 @@ def installed() -> dict[str, dict[str, str]]:
 
 
 def code_hash() -> str:
-    """A hash of the harness's and the adapters' own source: other code, other verdicts.
-
-    With it the texts of formats, of which values are made.
-    """
+    """A hash of what decides verdicts: the harness, the adapters, and the texts of formats."""
     digest = hashlib.sha256(data_path(FILE).read_bytes())
     root = Path(__file__).resolve().parents[2]
     for file in sorted([*root.glob("harness/**/*.py"), *root.glob("adapters/*.py")]):

@@ -30,9 +30,6 @@ from harness.workers.lineage import MARK, die_with_parent, end_all, marked
 MAX_DEATHS = 3
 """A case that took down its lane this often is left."""
 
-_LOOK = 0.1
-"""Seconds that messages of lanes are waited for at a time."""
-
 Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
 """Told what the engines say they are; gives the run directory and the cases to run."""
 
@@ -118,7 +115,10 @@ class Dispatch:
             while any(lane.ready for lane in self.lanes) or not self._all_stored():
                 for lane in self.starter.ready(self.lanes):
                     self._hear(lane)
-                self._tell_slowest()
+                running = [(lane.began, lane.running[1].id) for lane in self.lanes if lane.running]
+                if running:
+                    began, case = min(running)
+                    self.progress.running(case, time.monotonic() - began)
         finally:
             self.starter.close(self.lanes)
 
@@ -139,7 +139,10 @@ class Dispatch:
             case dict() as engines:
                 self._opened(lane, engines)
             case "take":
-                self._give(lane)
+                job = self.given_back.pop() if self.given_back else next(self.jobs, None)
+                self.exhausted |= job is None
+                lane.running, lane.began = job, time.monotonic()
+                lane.send(job)
             case "left":
                 self.lanes.remove(lane)
                 self.starter.buried(lane)
@@ -159,12 +162,6 @@ class Dispatch:
             )
         lane.send(self.run_directory.seen())
 
-    def _give(self, lane: LaneHandle) -> None:
-        job = self.given_back.pop() if self.given_back else next(self.jobs, None)
-        self.exhausted |= job is None
-        lane.running, lane.began = job, time.monotonic()
-        lane.send(job)
-
     def _died(self, lane: LaneHandle) -> None:
         """Give the case of a lane to another, or record one that lanes die of again and again."""
         self.lanes.remove(lane)
@@ -182,15 +179,9 @@ class Dispatch:
                 assert self.run_directory is not None
                 message = f"took its lane down {MAX_DEATHS} times"
                 self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
-                self.progress.case_stored(CaseDone(ordinal, case.id, "lane_died", 0, 0))
+                self.progress.case_stored(CaseDone(case.id, "lane_died", 0))
         if not self._all_stored():
             self.lanes.append(self.starter.start())
-
-    def _tell_slowest(self) -> None:
-        running = [(lane.began, lane.running[1].id) for lane in self.lanes if lane.running]
-        if running:
-            began, case = min(running)
-            self.progress.running(case, time.monotonic() - began)
 
 
 class LaneProcesses:
@@ -205,7 +196,6 @@ class LaneProcesses:
         self._processes: dict[LaneHandle, BaseProcess] = {}
 
     def start(self) -> LaneHandle:
-        """See `LaneStarter`."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_lane_main, args=(theirs, self._settings, self._mark))
@@ -217,7 +207,7 @@ class LaneProcesses:
 
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
         connections = {lane.connection: lane for lane in lanes}
-        heard = multiprocessing.connection.wait(list(connections), _LOOK)  # type: ignore[arg-type]
+        heard = multiprocessing.connection.wait(list(connections), 0.1)  # type: ignore[arg-type]
         return [connections[cast("Connection", one)] for one in heard]
 
     def buried(self, lane: LaneHandle) -> Death:

@@ -55,10 +55,8 @@ class LaneSettings:
 class CaseDone:
     """One case was stored: what progress needs to know of it."""
 
-    ordinal: int
     case: str
     status: str
-    positions: int
     disputed_tokens: int
     remark: str = ""
     """What is wrong with the case itself, and where it stands; empty where nothing is."""
@@ -107,8 +105,8 @@ class Lane:
             rows = failed_rows(case, "harness_error", traceback.format_exc())
         run.write_case(ordinal, rows)
         cases = rows.lists("cases")
-        figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-        return CaseDone(ordinal, case.id, *figures, _remark(case, rows))
+        status, disputed = cases["status"][0], cases["disputed_tokens"][0]
+        return CaseDone(case.id, status, disputed, _remark(case, rows))
 
     def open(self) -> Engines:
         """Start the engines and check that they hold the vocabulary; what each says it is."""
@@ -152,7 +150,8 @@ class Lane:
                 f"{answer.wrong[:20]}",
                 "its masks would be about other texts; this is a defect of the adapter",
             )
-        return EngineMetadata.of(info, answer)
+        how, wrong = (info.version, info.options, info.packages), len(answer.wrong)
+        return EngineMetadata(*how, answer.asked, wrong, info.build)
 
 
 def _remark(case: Case, rows: Rows) -> str:

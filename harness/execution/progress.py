@@ -16,9 +16,6 @@ from harness.printable import plural, printable
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
 
-_WIDTH = 80
-"""Of lines that are told."""
-
 
 class RunProgress(LiveLine):
     """Says what is compared, and counts while a run goes on: ``maskcourt tally`` has the errors.
@@ -85,7 +82,7 @@ class RunProgress(LiveLine):
             self.plain(f"{self.done}/{self.total} cases, {now - self._began:.0f} s, {note}")
 
     def _wrapped(self, line: str) -> None:
-        for one in textwrap.wrap(line, _WIDTH, subsequent_indent="    "):
+        for one in textwrap.wrap(line, 80, subsequent_indent="    "):
             self.say(one)
 
     def _rate(self) -> str:

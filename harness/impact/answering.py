@@ -1,7 +1,6 @@
 """All items of a run answered: texts written, disputes resolved, answers scored, each kept.
 
-The answer of a text is a JSON value. Nothing is repaired: a text that was cut has no answer, even
-where a part of it is JSON.
+The answer of a text is a JSON value. Nothing is repaired: a text that was cut has no answer.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from typing import Any
 from harness.comparison.case_run import CaseRun
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.generation import Generator
-from harness.impact.items import Item, Score, Task
+from harness.impact.items import Item, Task
 from harness.impact.overruled import resolve_steps
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, Mode, advance
-
-_FENCED = re.compile(rb"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
 class Answering:
@@ -37,8 +34,7 @@ class Answering:
         """Answer the items of the run that are not there yet.
 
         An item of which an engine's line is missing is answered whole again: how many texts go
-        through the model together may decide about the last bit of its logits. `progress` is given
-        how many items are there.
+        through the model together may decide about the last bit of its logits.
         """
         there = {(answer.item, answer.engine) for answer in run.answers()}
         for number, item in enumerate(items):
@@ -56,12 +52,10 @@ class Answering:
         for answer in answers:
             text = answer.written(self._tools.vocabulary)
             parsed = _parsed(item, answer, text)
-            score = Score(correct=False, reason=parsed.problem)
-            if not parsed.problem:
-                score = self._task.score(item, parsed.value)
             answer.text = text.decode("utf-8", "replace")
             answer.parsed = not parsed.problem
-            answer.correct, answer.reason = score.correct, score.reason
+            answer.reason = parsed.problem or self._task.fault(item, parsed.value)
+            answer.correct = not answer.reason
         return answers
 
 
@@ -104,7 +98,7 @@ def outermost(text: bytes, opening: bytes = b"{") -> Parsed:
     begins no JSON is passed over, with what was read after it; one whose text is cut ends the
     search, since what stands within it is not what was to be said.
     """
-    blocks = _FENCED.findall(text)
+    blocks = re.findall(rb"```[^\n`]*\n(.*?)(?:```|\Z)", text, re.DOTALL)
     searched = blocks[0] if len(blocks) == 1 else text
     values: list[bytes] = []
     start = searched.find(opening)

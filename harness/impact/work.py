@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 
 from rich.progress import TimeRemainingColumn
@@ -19,9 +18,8 @@ from harness.execution.bench import installed
 from harness.execution.lanes import Lane, LaneSettings
 from harness.impact.answering import Answering
 from harness.impact.answers import IMPACT, UNCONSTRAINED, ImpactRun
-from harness.impact.generation import Generator
+from harness.impact.generation import Generator, ImpactRequest
 from harness.impact.items import Task, sampled
-from harness.impact.request import ImpactRequest
 from harness.impact.transformers_model import open_model
 from harness.live import LiveLine
 from harness.runs.directory import check_place
@@ -62,24 +60,19 @@ def run_impact(request: ImpactRequest, task: Task) -> ImpactRun:
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "unanswerable": [item.id for item in items if item.id in unanswerable],
         }
+
+        def progress(done: int) -> None:
+            line.update(done, "")
+            if line.is_due() or done == len(items):
+                line.plain(f"{done}/{len(items)} items")
+
         run = ImpactRun.begin(request.out, identity, notes)
         stack.callback(run.close)
         try:
             generator = Generator(model, lane.panel, request.how)
             answering = Answering(task, generator, lane.runner)
-            answering.run(run, items, _progress(len(items), line))
+            answering.run(run, items, progress)
         except KeyboardInterrupt as error:
             kept = f"finished items are in {request.out}, the same command goes on"
             raise KeyboardInterrupt(kept) from error
     return run
-
-
-def _progress(items: int, line: LiveLine) -> Callable[[int], None]:
-    """Shows how many items are answered."""
-
-    def progress(done: int) -> None:
-        line.update(done, "")
-        if line.is_due() or done == items:
-            line.plain(f"{done}/{items} items")
-
-    return progress

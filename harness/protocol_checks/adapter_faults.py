@@ -15,17 +15,12 @@ import numpy as np
 
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Mask, Matcher, allows, calls_of, token_ids
+from harness.protocol import Mask, Matcher, allows, calls_of, mask_by, token_ids
 from harness.protocol_checks.trial import led, named, unlike, unwritten
 from harness.workers.outcomes import AdapterFault
 
 EVERY = 16
 """Of so many positions of a walk one is looked at, and the first always."""
-
-_FOLLOWED = 8
-"""Tokens of the walk that the faster way is led along."""
-_STRAYS = 3
-"""Tokens that are drawn to lead it astray."""
 
 
 class FaultFound(Exception):
@@ -57,9 +52,8 @@ class StateExaminer:
     def examine(self, matcher: Matcher, seen: Mask | None = None) -> None:
         """Ask a matcher for the mask of where it stands, and a clone of it; it stays there."""
         if seen is None:
-            seen = np.zeros_like(self._within)
             self._asks()
-            matcher.mask(seen)
+            seen = mask_by(matcher.mask, len(self._within))
         self.ask_again(matcher, seen)
         clone = matcher.clone()
         self.ask_again(clone, seen, "clone_differs")
@@ -114,10 +108,10 @@ class StateExaminer:
         calls = calls_of(matcher)
         if calls.validate is None:
             return
-        path = path[:_FOLLOWED]
+        path = path[:8]
         drawn = partial(keyed_index, count=1 + len(path))
         size, eos = self.vocabulary.size, self.vocabulary.eos
-        strays = [keyed_index(f"{key}/stray {number}", size) for number in range(_STRAYS)]
+        strays = [keyed_index(f"{key}/stray {number}", size) for number in range(3)]
         lists = [
             (*path[: drawn(f"{key}/behind {token}")], token)
             for token in dict.fromkeys([eos, *strays])

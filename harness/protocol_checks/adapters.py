@@ -130,8 +130,7 @@ def verify(
     """Hold an adapter to the contract; what becomes of each check, as it becomes known.
 
     Where the first fails, the others would say no more. Beside the small vocabularies of the suite
-    `vocabulary` is tried; each rule has so many seconds of processor time, the process so many
-    bytes of memory.
+    `vocabulary` is tried; a rule has `seconds` of processor time, the process `memory` in bytes.
     """
     written = False
     for on, checks in (

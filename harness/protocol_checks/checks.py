@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import mmap
+import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -32,7 +33,6 @@ from harness.protocol_checks.trial import (
     text_of,
 )
 from harness.workers import wire
-from harness.workers.host_process import load
 from harness.workers.hosts import Ended, Host, HostSpec
 from harness.workers.outcomes import Crashed
 from harness.workers.temporary_directories import memory_file, saved_vocabulary
@@ -41,20 +41,13 @@ if TYPE_CHECKING:
     from harness.engines.specs import EngineSpec
     from harness.inputs.cases import Case
 
-REFERENCES = 2
-"""Valid instances of a case that are led along."""
-_SLOW = {"whole": 0, "tokens": 100}
-"""How much is tried where a mask takes milliseconds and more."""
 REFUSES = "it refuses the schema: "
 _ROOM = 1 << 20
 """Bytes of a bookmark."""
 
 
 class Bookmark:
-    """The trial that a process is at, in a file's memory, which outlives the process.
-
-    Writing takes microseconds, so that every token of a sweep through the vocabulary can have one.
-    """
+    """The trial that a process is at, in a file's memory that outlives it; put in microseconds."""
 
     def __init__(self, file: Path) -> None:
         with file.open("ab+") as opened:
@@ -92,7 +85,7 @@ class CheckService:
     def _open(self, engine: str, options: Any, vocabulary: str, bookmark: str) -> dict[str, Any]:
         self._vocabulary = Vocabulary.load(vocabulary)
         self._bookmark = Bookmark(Path(bookmark))
-        self._engine: Any = opened(load(engine), self._vocabulary, options)
+        self._engine: Any = opened(pkgutil.resolve_name(engine), self._vocabulary, options)
         return {"version": self._engine.info.version}
 
     def _identity(self, version: str | None) -> dict[str, Any]:
@@ -136,10 +129,7 @@ class CheckService:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all engines of a run have in common; less is tried where masks are slow.
-
-    `seconds` are of one request's processor time, `memory` is in bytes.
-    """
+    """What all engines of a run share; `seconds` of processor time a request, `memory` in bytes."""
 
     vocabulary: Vocabulary
     how: Thoroughness = field(default_factory=Thoroughness)
@@ -186,14 +176,11 @@ class EngineHost:
         self._case: dict[str, Any] | None = None
         service = "harness.protocol_checks.checks:CheckService"
         memory = settings.memory
-        self._host = Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory))
+        self._host = Host(HostSpec(service, spec.interpreter, spec.paths, memory))
         self.close = self._host.close
 
     def open(self) -> str:
-        """Start the process where it is down, and open the engine, of which this is the version.
-
-        Raises `NotBegun`.
-        """
+        """Start the process where it is down, and open the engine; its version, or `NotBegun`."""
         if self._host.running:
             return self.version
         if (ended := self._host.start()) is not None:
@@ -219,7 +206,8 @@ class EngineHost:
 
         An `adapter` is asked itself; `limits` change the settings' `Thoroughness`.
         """
-        how = replace(self._settings.how, **(_SLOW if self.spec.slow_masks else {}), **limits)
+        slow = {"whole": 0, "tokens": 100} if self.spec.slow_masks else {}
+        how = replace(self._settings.how, **slow, **limits)
         texts = [text.decode("latin-1") for text in references]
         request = {"schema": schema, "references": texts, "key": key, "adapter": adapter}
         return self._begin({**request, "how": asdict(how)})
@@ -304,7 +292,7 @@ def run_checks(spec: EngineSpec, cases: Iterable[Case], settings: Settings) -> I
             rules: dict[str, RuleResult] = {}
             about: Mapping[str, Any] = {"documented": {}, "by_adapter": False}
             reason = ""
-            references = [one.text for one in case.valid[:REFERENCES]]
+            references = [one.text for one in case.valid[:2]]
             try:
                 about = host.begin(case.schema, references, case.id)
                 for rule in RULES:

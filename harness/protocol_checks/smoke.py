@@ -28,8 +28,6 @@ _TRIFLES = {
 }
 """Schemas with a text of each; the first that an engine compiles is tried."""
 _PROBES = ("mask_written", "beyond", "mask_consume", "attempt", "clone", "validate", "end_again")
-_SWEPT = 16
-"""Tokens that are tried one by one."""
 
 
 class ContractBroken(AssertionError):
@@ -116,7 +114,7 @@ def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     subject = Subject(library_of(start.clone, vocabulary.eos_ids), vocabulary)
     end = len(way) - (way[-1:] == (vocabulary.eos,))
     draws = random.Random(0)  # noqa: S311 - to be repeated
-    places = [TrialPlace(way[:at], way[at:], draws, _SWEPT) for at in dict.fromkeys((0, end))]
+    places = [TrialPlace(way[:at], way[at:], draws, sweep=16) for at in dict.fromkeys((0, end))]
     check_rules(subject, places, _PROBES)
 
 

@@ -18,21 +18,13 @@ import numpy as np
 from harness.completion.rollout import Preferences
 from harness.completion.text_writer import TextWriter
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Library, LibraryCalls, Mask, Masks, Matcher, allows, token_ids
+from harness.protocol import Library, LibraryCalls, Mask, Masks, Matcher, allows, mask_by, token_ids
 
 Tokens = tuple[int, ...]
 Complaints = Iterator[str]
 """What is wrong, in words; an empty text is nothing."""
 
-_KEPT = 1 << 14
-"""Answers of fresh matchers that are kept."""
-_KEPT_WORDS = 1 << 23
-"""Words of masks that are kept: 32 MiB."""
 _UNTOUCHED = 0xA5A5A5A5
-_PANIC = "PanicException"
-"""What a library in Rust raises where it would have ended a process; it is no `Exception`."""
-_SHOWN = 3
-"""Violations of one rule that are kept of one case; all are counted."""
 
 
 class Unreachable(Exception):
@@ -49,10 +41,10 @@ class Subject:
         mark: Callable[[Tokens, Tokens | None], object] = lambda *_: None,
     ) -> None:
         self.library, self.vocabulary, self.mark = library, vocabulary, mark
-        kept = max(1, _KEPT_WORDS // vocabulary.words)
+        kept = max(1, (1 << 23) // vocabulary.words)  # 32 MiB
         self.mask_at: Callable[[Tokens], Mask] = lru_cache(kept)(self._mask_at)
         """The mask of a fresh matcher after some tokens; read-only. Raises as `at` does."""
-        self.reaches: Callable[[Tokens], bool] = lru_cache(_KEPT)(
+        self.reaches: Callable[[Tokens], bool] = lru_cache(1 << 14)(
             lambda consumed: led(self.library.fresh(), consumed) == len(consumed)
         )
         """Whether a fresh matcher, which may take milliseconds, consumes all of some tokens."""
@@ -74,9 +66,7 @@ class Subject:
 
     def mask(self, calls: LibraryCalls) -> Mask:
         """What a matcher says may come next, shape ``(words,)``, with all bits that it sets."""
-        out = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        calls.mask(out)
-        return out
+        return mask_by(calls.mask, self.vocabulary.words)
 
     def ends_at(self, consumed: Tokens) -> bool:
         mask = self.mask_at(consumed)
@@ -280,15 +270,12 @@ class RuleResult:
 
 
 def read_result(message: Mapping[str, Any]) -> RuleResult:
-    """A `RuleResult` from JSON; raises LookupError, TypeError or ValueError for others."""
+    """A `RuleResult` from JSON."""
 
-    def read(consumed: Iterable[int], tokens: Iterable[int] | None, **rest: Any) -> Violation:
-        own = None if tokens is None else tuple(map(int, tokens))
-        return Violation(tuple(map(int, consumed)), own, **rest)
+    def read(consumed: Sequence[int], tokens: Sequence[int] | None, **rest: Any) -> Violation:
+        return Violation(tuple(consumed), None if tokens is None else tuple(tokens), **rest)
 
-    return RuleResult(
-        **{**message, "violated": [read(**one) for one in message.get("violated", ())]}
-    )
+    return RuleResult(**{**message, "violated": [read(**one) for one in message["violated"]]})
 
 
 def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens | None) -> str | None:
@@ -307,7 +294,7 @@ def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens | None
     except Exception:
         raise
     except BaseException as error:
-        if type(error).__name__ != _PANIC:
+        if type(error).__name__ != "PanicException":  # of libraries in Rust
             raise
         return f"it panics: {error}"
 
@@ -337,7 +324,7 @@ def hold(rule: Rule, subject: Subject, places: Iterable[TrialPlace]) -> RuleResu
             except BaseException as error:  # noqa: BLE001 - a panic is none of Exception
                 raised.append(" ".join(f"{type(error).__name__}: {error}".split())[:300])
     violations.sort(key=lambda one: one.size)
-    first, kept = raised[0] if raised else "", violations[:_SHOWN]
+    first, kept = raised[0] if raised else "", violations[:3]
     return RuleResult(checks, len(violations), len(raised), first, violated=kept)
 
 
@@ -354,12 +341,6 @@ def _judged_twice(
             complaint, tokens = shorter, tokens[:count]
             break
     return Violation(consumed, tokens, complaint, again, text_of(subject.vocabulary, consumed))
-
-
-SMALL = 4096
-"""Ids of a vocabulary that is always gone through as a whole."""
-_ALONG = 5
-"""Tokens of the way that may be taken from a place."""
 
 
 @dataclass(frozen=True)
@@ -402,12 +383,10 @@ def along(
     matcher: Matcher, vocabulary: Vocabulary, text: bytes, tokens_at: Callable[[int], Sequence[int]]
 ) -> Tokens:
     """Along a text, by the first allowed of the tokens that are named for each offset."""
-    mask = np.zeros(vocabulary.words, dtype=np.uint32)
     way: list[int] = []
     at = 0
     while True:
-        mask.fill(0)
-        matcher.mask(mask)
+        mask = mask_by(matcher.mask, vocabulary.words)
         if at == len(text):
             return (*way, vocabulary.eos) if allows(mask, vocabulary.eos) else tuple(way)
         token = next((one for one in tokens_at(at) if allows(mask, one)), -1)
@@ -430,8 +409,8 @@ def places_of(
         draws = random.Random(f"{how.seed}/{number}/{last}")  # noqa: S311 - to be repeated
         between = draws.sample(range(1, last), min(max(last - 1, 0), max(how.positions - 2, 0)))
         for at in (0, *between, last):
-            places.setdefault(way[:at], way[at : at + _ALONG])
-    small = vocabulary.size <= SMALL
+            places.setdefault(way[:at], way[at : at + 5])
+    small = vocabulary.size <= 4096  # always gone through as a whole
     for number, (consumed, rest) in enumerate(places.items()):
         draws = random.Random(f"{how.seed}/{key}/{number}")  # noqa: S311 - as above
         yield TrialPlace(consumed, rest, draws, None if small or number < how.whole else how.tokens)

@@ -70,7 +70,7 @@ class SecondOpinions:
 
     def __init__(self, memory: int, seconds: float = SECONDS) -> None:
         service = f"{OpinionService.__module__}:{OpinionService.__name__}"
-        self._host, self._seconds = Host(HostSpec("opinions", service, memory=memory)), seconds
+        self._host, self._seconds = Host(HostSpec(service, memory=memory)), seconds
         self.close = self._host.close
 
     def __call__(self, opinions: Sequence[PatternOpinion], text: str) -> list[bool]:

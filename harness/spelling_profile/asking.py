@@ -36,8 +36,6 @@ from harness.workers.temporary_directories import saved_vocabulary
 
 LIMITS: Final = Limits(compile=10.0, mask=5.0, resolve=30.0)
 AT_ONCE: Final = 4  # engines that are up at the same time
-_UNCLEAR: Final = "cannot be said: the value is refused in its plain spelling, too"
-_CONTRADICTION: Final = "its mask allows a token that it does not consume"
 
 
 def profile_of(
@@ -141,7 +139,8 @@ class _Asking:
         if failed := [one for one in allowed if isinstance(one, str)]:
             return RowAnswer(AnswerKind.FAILED, failed[0])
         if row.controls and not any(known[text] is True for text in row.controls):
-            return RowAnswer(AnswerKind.UNCLEAR, _UNCLEAR)
+            words = "cannot be said: the value is refused in its plain spelling, too"
+            return RowAnswer(AnswerKind.UNCLEAR, words)
         behaviour = self._catalogue.behaviours.get(row.behaviour)
         ids = {row.behaviour, behaviour.part_of if behaviour else ""} - {""}
         declaring = (one for one in self._catalogue if one.behaviour in ids and one.concerns(part))
@@ -152,4 +151,6 @@ def _allowed(tokenised: Sequence[tuple[Probed, int]]) -> bool | str:
     """Whether a text is allowed to its end in one of its ways; why it is not known, in words."""
     if any(probed.allowed == count for probed, count in tokenised):
         return True
-    return False if all(probed.forbidden for probed, _ in tokenised) else _CONTRADICTION
+    if all(probed.forbidden for probed, _ in tokenised):
+        return False
+    return "its mask allows a token that it does not consume"

@@ -14,8 +14,6 @@ from harness.directories import read_toml
 from harness.engines.presets import servers
 from harness.engines.specs import read_spec
 
-WHITE_SPACE: Final = "white space"
-"""The group whose rows are about the layout."""
 _SPACE: Final = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 
 
@@ -41,7 +39,7 @@ class Spelling:
     @property
     def texts(self) -> tuple[str, ...]:
         """The text in each layout, where it is not the layout that is asked about."""
-        return (self.text,) if self.group == WHITE_SPACE else _layouts(self.text)
+        return (self.text,) if self.group == "white space" else _layouts(self.text)
 
     @property
     def controls(self) -> tuple[str, ...]:

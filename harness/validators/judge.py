@@ -86,7 +86,7 @@ class Judge:
         self.seconds = seconds
         self.formats = formats
         service = "harness.validators.service:ValidatorService"
-        self._host = Host(HostSpec("validators", service, memory=memory))
+        self._host = Host(HostSpec(service, memory=memory))
         self.schema: str | None = None
         """The schema that it was opened for last."""
         self._deaths = self._deaths_apart = 0

@@ -1,8 +1,7 @@
 """The inside of a host: one process that serves an engine, or the validators, over two pipes.
 
 It ties its life to its parent's before anything is imported that takes time or has descriptors, and
-needs nothing but numpy and what the service itself imports. Whatever is printed goes to the
-coordinator's file.
+needs nothing but numpy and what the service imports. What is printed goes to a file.
 """
 
 from __future__ import annotations
@@ -39,18 +38,6 @@ class Service(Protocol):
     def handle(self, message: Message) -> Message: ...
 
 
-def load(reference: str) -> Any:
-    """The object that ``module:attribute`` names."""
-    return pkgutil.resolve_name(reference)
-
-
-class _Unused(types.ModuleType):
-    """A module of which nothing is used: whatever is taken from it is an empty class."""
-
-    def __getattr__(self, name: str) -> type:
-        return _empty(name)
-
-
 class _Empty(type):
     """Of a class that can be made of anything, and has whatever classes are taken from it."""
 
@@ -62,6 +49,7 @@ class _Empty(type):
 
 
 def _empty(name: str) -> type:
+    """Whatever is taken from a module of which nothing is used."""
     if name.startswith("__"):
         raise AttributeError(name)
     return _Empty(name, (), {})
@@ -70,7 +58,9 @@ def _empty(name: str) -> type:
 @contextlib.contextmanager
 def without(modules: Sequence[str]) -> Iterator[None]:
     """Have libraries import none of some modules, which take seconds to import."""
-    left_out = {name: _Unused(name) for name in modules if name not in sys.modules}
+    left_out = {name: types.ModuleType(name) for name in modules if name not in sys.modules}
+    for module in left_out.values():
+        vars(module)["__getattr__"] = _empty
     sys.modules.update(left_out)
     try:
         yield
@@ -88,7 +78,7 @@ def main(parent: int, inward: int, outward: int, reference: str) -> None:
 
     with contextlib.suppress(wire.Closed):
         try:
-            service = load(reference)()
+            service = pkgutil.resolve_name(reference)()
         except BaseException as error:  # noqa: BLE001 - the coordinator reports it
             wire.send(outward, _failure(error))
             return

@@ -29,39 +29,16 @@ from harness.workers.lineage import end_all, marked
 from harness.workers.outcomes import Crashed, Defect, OutOfMemory, TimedOut
 from harness.workers.wire import MaskBuffer, size_of
 
-WALL_FACTOR = 4
-"""A request may take this many times its processor-time limit in wall time: an engine may sleep."""
-
-AWAKE, AWAKE_FACTOR = 0.05, 40
-"""So many times where it has this share of a processor: then it only waits for its turn."""
-
 OUTPUT_LIMIT = 16_384
 """Bytes of an engine's own output that are kept with a case."""
-
-_READ_LIMIT = 1 << 20
-"""Bytes of it that are read; of more than are kept, lines that are repeated are kept once."""
 
 STOPPED_SECONDS = 600.0
 """So long a host that somebody stopped is waited for; that it stands still is not the engine's."""
 
 _TICK, _SLOW_TICK = 0.02, 0.1
 
-_GLANCE = 1.0
-"""Seconds that count between two looks at a host: the coordinator itself may have been stopped."""
-
-_REAP_SECONDS = 30.0
-"""A killed process ends within this time, unless the kernel keeps it."""
-
-_PIPE = 1 << 20
-"""Bytes that a pipe holds where the system lets it, so that nobody waits to write a message."""
-
 _PROGRAM = "import sys; from harness.workers.host_process import main; a = sys.argv; "
 _PROGRAM += "main(int(a[1]), int(a[2]), int(a[3]), a[4])"
-
-_CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
-_MOST_RESIDENT = re.compile(r"^VmHWM:\s*(\d+) kB", re.MULTILINE)
-_CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
-"""The time of day that an engine prints before its warnings: two runs would differ in it."""
 
 Ended = Crashed | TimedOut | OutOfMemory
 
@@ -74,7 +51,6 @@ class HostSpec:
     `start_seconds` of processor time to start and import.
     """
 
-    name: str
     service: str
     interpreter: str = sys.executable
     paths: tuple[str, ...] = ()
@@ -122,7 +98,7 @@ class Host:
         for descriptor in (self._outbox, self.answers):
             os.set_blocking(descriptor, False)
             with contextlib.suppress(OSError):  # more than the system allows without privileges
-                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, 1 << 20)
         self._inbox = wire.Inbox(self.answers)
         self._token = secrets.token_hex(8)
         # -P keeps the working directory off the path: a folder `datasets/` there is not the library
@@ -206,8 +182,10 @@ class Host:
         """What was printed since this was last asked, up to the byte `end`; long text is cut."""
         start, self._mark = self._mark, self.printed()
         end = self._mark if end is None else end
-        data = os.pread(self._output.fileno(), max(min(end - start, _READ_LIMIT), 0), start)
-        text = _CLOCK.sub("", data.decode("utf-8", "replace"))
+        data = os.pread(self._output.fileno(), max(min(end - start, 1 << 20), 0), start)
+        text = data.decode("utf-8", "replace")
+        # without the time of day before warnings: two runs would differ in it
+        text = re.sub(r"^\[\d\d:\d\d:\d\d\] ", "", text, flags=re.MULTILINE)
         if len(data) > OUTPUT_LIMIT:
             text = "".join(dict.fromkeys(text.splitlines(keepends=True)))[:OUTPUT_LIMIT]
         return text
@@ -278,12 +256,14 @@ class Host:
         state, spent = self._stat()
         self._cpu_began = spent if self._cpu_began is None else self._cpu_began
         used, now = spent - self._cpu_began, time.monotonic()
-        since, self._seen = min(now - self._seen, _GLANCE), now
+        # no more than a second: the coordinator itself may have been stopped
+        since, self._seen = min(now - self._seen, 1.0), now
         if state in ("T", "t"):
             self._stopped += since
         else:
             self._waited += since
-        factor = AWAKE_FACTOR if used >= self._waited * AWAKE else WALL_FACTOR
+        # an engine may sleep; one that has a share of a processor only waits for its turn
+        factor = 40 if used >= self._waited * 0.05 else 4
         if used > self._limit or self._waited > self._limit * factor + 1:
             return self.end(TimedOut(f"over the limit of {self._limit:g} s"))
         if self._stopped > STOPPED_SECONDS:
@@ -294,7 +274,7 @@ class Host:
 
     def _over_memory(self) -> bool:
         """End the host if it ever had more than its memory, whether somebody looked then or not."""
-        found = _MOST_RESIDENT.search(self._proc("status"))
+        found = re.search(r"^VmHWM:\s*(\d+) kB", self._proc("status"), re.MULTILINE)
         if over := found is not None and int(found[1]) << 10 > self.spec.memory:
             self.end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
         return over
@@ -306,7 +286,7 @@ class Host:
             end_all(self._token, self._process.pid)
             self._kill_group()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_REAP_SECONDS)
+            self._process.wait(30.0)  # unless the kernel keeps it
 
     def _kill_group(self) -> None:
         assert self._process is not None
@@ -355,7 +335,7 @@ class Host:
         fields = self._proc("stat").rpartition(")")[2].split()
         if len(fields) <= 12:
             return "", 0.0
-        return fields[0], (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS
+        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _proc(self, name: str) -> str:
         """A file of the process in /proc, empty when the process or /proc is not there."""

@@ -15,26 +15,20 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
-
 MARK = "MASKCOURT_STARTED_BY"
 """The environment variable with the marks of all by whom a process was started."""
-
-_ROUNDS = 100
-"""Looks for what was started meanwhile; one that starts processes faster than it is killed wins."""
 
 
 def die_with_parent(parent: int | None = None) -> None:
     """End this process when its parent dies, even in native code; at once if it is another one."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if parent is not None and os.getppid() != parent:
         os._exit(1)
 
 
 def adopt_orphans() -> None:
     """Become the parent of what descendants leave behind, so that it stays a descendant."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
@@ -46,7 +40,7 @@ def end_all(mark: str, root: int | None = None, spared: AbstractSet[int] | None 
     """Kill what has the mark, is below `root`, which is stopped, or below here and not `spared`."""
     if root is not None:
         _send(root, signal.SIGSTOP)
-    for _ in range(_ROUNDS):
+    for _ in range(100):  # one that starts processes faster than it is killed wins
         found = _bearing(mark) | (set() if root is None else below(root))
         found |= set() if spared is None else below(os.getpid()) - spared
         found -= {os.getpid(), root}

@@ -47,10 +47,7 @@ class Crashed(_Ended):
     @property
     def from_outside(self) -> bool:
         """Whether it died of what no program dies of by itself: somebody else ended it."""
-        return self.signal in _FROM_OUTSIDE
-
-
-_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGSTOP"})
+        return self.signal in {"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGSTOP"}
 
 
 @dataclass(frozen=True)

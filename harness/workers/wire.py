@@ -6,8 +6,7 @@ the header (4) and of the arrays (8), the CRC-32 of both (4), the header (JSON, 
 bytes in turn. So what somebody else writes into a pipe is recognised.
 
 Beside it stands what is asked (`Request`) and memory that both share, for the masks of many
-positions (`MaskBuffer`). After each mask the host says how far it has come, so that it is known
-where it died or hung.
+positions (`MaskBuffer`). After each mask the host says how far it has come, should it die or hang.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import title
 from harness.bugs.listing import Bug
 from harness.bugs.printing import print_bug
-from harness.bugs.scripts import install, no_script, report, script
+from harness.bugs.scripts import bodies, install, no_script, report, script
 from harness.engines.specs import built_in
 from tests.buglists import bug
 
@@ -43,9 +43,13 @@ KINDS = ("false_rejection", "false_acceptance", "never_stops", "stops_too_early"
 def test_every_text_beside_the_adapters_is_a_function_s_body_of_one_of_them():
     directory = Path(adapters.__file__).parent / "scripts"
     names = {name.replace("-", "_") for name in built_in()}
-    for file in directory.iterdir():
-        assert file.stem.removesuffix("_mask").removesuffix("_regex") in names
-        ast.parse(f"def run():\n{file.read_text('utf-8')}")
+    assert names.issuperset(file.stem for file in directory.iterdir())
+    assert set(bodies("text")) == set(ENGINES)
+    assert set(bodies("pattern")) == {*ENGINES} - {"glrmask", "maskforge"}
+    assert set(bodies("mask")) == {"xgrammar"}
+    for template in ("text", "pattern", "mask"):
+        for body in bodies(template).values():
+            ast.parse(f"def run():\n{body}")
 
 
 @st.composite

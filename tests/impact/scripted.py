@@ -9,7 +9,7 @@ import numpy as np
 from harness.comparison.case_run import CaseRun, Rules
 from harness.impact.answering import Answering
 from harness.impact.generation import Generation, Generator
-from harness.impact.items import Item, Score, Turn
+from harness.impact.items import Item, Turn
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from tests.inprocess import InProcessJudge, InProcessPanel
 
@@ -74,9 +74,8 @@ class Wants:
     def items(self) -> Sequence[Item]:
         return self._items
 
-    def score(self, item: Item, answer: Any) -> Score:
-        right = answer == json.loads(item.messages[-1].content)
-        return Score(right, "" if right else "other")
+    def fault(self, item: Item, answer: Any) -> str:
+        return "" if answer == json.loads(item.messages[-1].content) else "other"
 
     def unanswerable(self) -> frozenset[str]:
         return frozenset()

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 import jsonschema_rs
 import pytest
 
-from harness.impact.bfcl import CATEGORY, load, read, score_call
+from harness.impact.bfcl import CATEGORY, call_fault, load, read
 from tests.command import ROOT
 from tests.impact.accepted_calls import first_call, mutants
 
@@ -69,8 +69,8 @@ def test_scores_are_those_of_the_published_checker(published):
     kinds = Counter()
     for asked in chosen:
         for kind, answer in mutants(asked):
-            found = score_call(answer, asked.function, asked.accepted)
-            assert found.reason == published(asked, answer, CATEGORY), (asked.id, kind, answer)
+            found = call_fault(answer, asked.function, asked.accepted)
+            assert found == published(asked, answer, CATEGORY), (asked.id, kind, answer)
             kinds[kind] += 1
     assert sum(kinds.values()) > 500
     assert len(kinds) > 40
@@ -99,9 +99,9 @@ def test_every_schema_is_one_and_accepts_the_first_accepted_call():
 
 def test_the_first_accepted_call_is_right_but_where_it_is_not_documented():
     task, questions = load(), read(None)
-    scores = [
-        task.score(item, first_call(asked))
+    faults = [
+        task.fault(item, first_call(asked))
         for item, asked in zip(task.items(), questions, strict=True)
     ]
-    wrong = Counter(one.reason for one in scores if not one.correct)
+    wrong = Counter(filter(None, faults))
     assert wrong == {"unexpected_parameter": 1, "missing_required": 1}

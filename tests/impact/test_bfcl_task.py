@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError, UsageError
-from harness.impact.bfcl import arguments, call_schema, load, normalized, score_call, tool
+from harness.impact.bfcl import arguments, call_fault, call_schema, load, normalized, tool
 from tests.impact.accepted_calls import call, first_call, mutants, question
 
 
@@ -130,8 +130,8 @@ def test_a_task_has_the_conversation_the_schema_and_the_tools(data):
     assert item.messages[0].content == "Twice two?"
     assert item.tools[0]["function"]["name"] == "f"
     assert jsonschema_rs.is_valid(json.loads(item.schema), call(a=2))
-    assert task.score(item, call(a=2)).correct
-    assert task.score(item, call(a=3)).reason == "wrong_value"
+    assert task.fault(item, call(a=2)) == ""
+    assert task.fault(item, call(a=3)) == "wrong_value"
     assert task.unanswerable() == set()
 
 
@@ -190,9 +190,7 @@ PLACE = {"type": "dict", "properties": {"x": {"type": "integer"}, "y": TEXT}}
 def reason(answer, documented, accepted, required=()):
     """Why a call of ``f`` is wrong; empty where it is right."""
     asked = question(documented, accepted, required)
-    score = score_call(answer, asked.function, asked.accepted)
-    assert score.correct == (not score.reason)
-    return score.reason
+    return call_fault(answer, asked.function, asked.accepted)
 
 
 @pytest.mark.parametrize(
@@ -305,14 +303,14 @@ def test_to_normalize_again_changes_nothing(text):
     assert normalized(normalized(text)) == normalized(text)
 
 
-def test_the_first_accepted_call_is_right_and_its_neighbours_are_scored():
+def test_the_first_accepted_call_is_right_and_its_neighbours_are_judged():
     accepted = {"a": ["x y", ""], "b": [[{"x": [1]}]], "c": [2.5]}
     documented = {"a": TEXT, "b": {"type": "array", "items": PLACE}, "c": {"type": "float"}}
     asked = question(documented, accepted, ["b"])
     assert first_call(asked) == call(b=[{"x": 1}], c=2.5)
-    scores = {
-        kind: score_call(answer, asked.function, asked.accepted) for kind, answer in mutants(asked)
+    faults = {
+        kind: call_fault(answer, asked.function, asked.accepted) for kind, answer in mutants(asked)
     }
-    assert scores["accepted"].correct
-    assert not scores["other name"].correct
-    assert {one.reason for one in scores.values()} >= {"wrong_type", "wrong_value", ""}
+    assert faults["accepted"] == ""
+    assert faults["other name"]
+    assert set(faults.values()) >= {"wrong_type", "wrong_value", ""}

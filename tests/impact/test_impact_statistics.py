@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.impact.statistics import compared, share
+from harness.impact.summary import compared, share
 
 ANSWERS = st.dictionaries(st.sampled_from("abcdefghij"), st.booleans(), min_size=1)
 

@@ -79,7 +79,7 @@ def test_where_nobody_told_the_system_anything_tools_come_first():
 
 
 TASK = """
-from harness.impact.items import Item, Turn, Score
+from harness.impact.items import Item, Turn
 
 class Yes:
     name = "yes"
@@ -90,8 +90,8 @@ class Yes:
         ask = "Is water wet? Answer with a JSON object with the one member answer."
         return [Item(f"item {n}", (Turn("user", ask + " " * n),), schema) for n in range(2)]
 
-    def score(self, item, answer):
-        return Score(answer == {"answer": "yes"})
+    def fault(self, item, answer):
+        return "" if answer == {"answer": "yes"} else "other"
 
     def unanswerable(self):
         return frozenset()

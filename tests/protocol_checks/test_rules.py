@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from pkgutil import resolve_name
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,6 @@ from harness.protocol_checks.trial import (
     read_result,
     routes_of,
 )
-from harness.workers.host_process import load
 from tests.miniatures import Enumerator
 from tests.served import FAULTS, Served, library_of_texts
 
@@ -234,7 +234,7 @@ FEW = Thoroughness(samples=0, positions=3)
 def test_a_library_breaks_what_is_known_at_most_and_offers_what_it_has(name, known, missing):
     vocabulary = hostile_vocabulary(2)
     spec = parse_spec(name)
-    engine = load(spec.reference)(vocabulary, dict(spec.options))
+    engine = resolve_name(spec.reference)(vocabulary, dict(spec.options))
     subject = Subject(engine.library(ARRAY), vocabulary)
     texts = [b'[12, "ab"]', b'[12,"ab"]']  # as each has its layout
     routes = routes_of(engine.compile(ARRAY), vocabulary, texts, FEW, "key")

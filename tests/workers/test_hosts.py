@@ -23,7 +23,7 @@ MEMORY = 200 << 20
 
 
 def make(service="Obedient", **changes):
-    return Host(HostSpec("host", f"tests.services:{service}", **{"memory": MEMORY, **changes}))
+    return Host(HostSpec(f"tests.services:{service}", **{"memory": MEMORY, **changes}))
 
 
 @pytest.fixture(scope="module")
@@ -206,9 +206,9 @@ class TestStarting:
                 f"class Service:\n    handle = None\n    def __init__(self): print({folder.name!r})"
             )
         monkeypatch.chdir(here)
-        stranger = Host(HostSpec("host", "mine:Service"))
+        stranger = Host(HostSpec("mine:Service"))
         assert "No module named 'mine'" in stranger.start().message
-        friend = Host(HostSpec("host", "mine:Service", paths=(str(there),)))
+        friend = Host(HostSpec("mine:Service", paths=(str(there),)))
         assert friend.start() is None
         assert friend.output() == "there\n"
         monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{here}")
@@ -291,7 +291,7 @@ def coordinator(path, work):
     """A process with a host, which it starts itself and whose number it prints by `tell`."""
     program = (
         "from harness.workers.hosts import Host, HostSpec\n"
-        f"host = Host(HostSpec('host', 'tests.services:Obedient', paths=({str(path)!r},)))\n"
+        f"host = Host(HostSpec('tests.services:Obedient', paths=({str(path)!r},)))\n"
         f"tell = lambda: print(host._process.pid, flush=True)\n{work}\n"
     )
     command, root = [sys.executable, "-c", program], Path(__file__).parents[2]

@@ -2,8 +2,7 @@
 
 What is started here listens on 127.0.0.1 alone, sends nothing anywhere, writes to a directory of
 its own that is removed behind it, and ends with the process that started it, also when that is
-killed. Ray reads its settings from the environment while it is imported, so they are set here
-before anything imports it.
+killed. Ray reads its settings from the environment while it is imported: they are set before.
 
 Sources: Ray 2.60: ``RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER`` decides whether Ray looks for an address of
 the machine that others can reach or uses the loopback (``ray._private.services``); ``RAY_TMPDIR``
@@ -31,17 +30,6 @@ from harness.workers.lineage import MARK, adopt_orphans, below, end_all, marked
 from harness.workers.temporary_directories import temporary_directory
 
 GO_ON = "stored cases are kept, the same command goes on"
-
-OBJECT_STORE = 128 << 20
-"""Bytes of a local node's object store: cases and vocabulary pass through it, rows do not."""
-
-MEMORY_SHARE = 0.9
-"""The share of the machine's memory that local nodes declare; the rest is Ray's own."""
-
-_ROOM = 64 << 20
-"""Bytes that Ray's files need at the beginning."""
-
-_NOTHING_SENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 _LOOPBACK = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
@@ -109,14 +97,11 @@ class Cluster:
                 nodes[node["NodeID"]] = Node(node["NodeID"], node["NodeManagerAddress"], *sizes)
         return nodes
 
-    def carries(self, needs: LaneNeeds) -> int:
-        """How many lanes it has room for; what others use of it is not looked at."""
-        return sum(node.lanes(needs) for node in self.nodes().values())
-
 
 def import_ray(*, local: bool) -> ModuleType:
     """Ray, with nothing sent anywhere; if `local`, it is to listen to this machine alone."""
-    os.environ.update({**_NOTHING_SENT, **(_LOOPBACK if local else {})})
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    os.environ |= _LOOPBACK if local else {}
     return require("ray", "sweep", "sweeps")
 
 
@@ -197,8 +182,8 @@ def _started(nodes: int, directory: Path) -> Any:
     share = {
         "num_cpus": max(1, processors // nodes),
         "num_gpus": 0,
-        "memory": int(memory * MEMORY_SHARE / nodes),
-        "object_store_memory": OBJECT_STORE,
+        "memory": int(memory * 0.9 / nodes),  # the rest is Ray's own
+        "object_store_memory": 128 << 20,  # cases and vocabulary pass through it, rows do not
         "node_ip_address": "127.0.0.1",
         "dashboard_host": "127.0.0.1",
         "dashboard_agent_listen_port": 0,  # the usual one may be that of another cluster
@@ -210,7 +195,7 @@ def _started(nodes: int, directory: Path) -> Any:
         for _ in range(nodes - 1):
             cluster.add_node(**share)
     except Exception as error:
-        full = shutil.disk_usage(directory).free < _ROOM
+        full = shutil.disk_usage(directory).free < 64 << 20  # its files, at the beginning
         hint = f"there is no room in {directory.parent}" if full else "--debug shows more"
         reason = one_line(str(error) or type(error).__name__)
         raise MaskcourtError(f"Ray does not start: {reason}", hint) from error

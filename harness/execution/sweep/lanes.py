@@ -50,9 +50,6 @@ from harness.workers.temporary_directories import saved_vocabulary, sweep_up
 PATIENCE = 300.0
 """Seconds without any lane after which a sweep is given up."""
 
-_FATE_SECONDS = 60.0
-"""Seconds after which a lane that broke off, and of which Ray says nothing, is taken for lost."""
-
 
 def sweep(request: SweepRequest) -> RunDirectory:
     """Run what is asked, or go on with it, as `harness.execution.bench.bench`; the finished run."""
@@ -86,7 +83,9 @@ def _counted(
     request: SweepRequest, cluster: Cluster, needs: LaneNeeds, say: Callable[[str], None]
 ) -> int:
     """How many lanes to start; a UsageError where there is no room for any."""
-    room, wanted = cluster.carries(needs), request.bench.lanes
+    # what others use of it is not looked at
+    room = sum(node.lanes(needs) for node in cluster.nodes().values())
+    wanted = request.bench.lanes
     if room == 0 and (cluster.local or wanted is None):
         raise UsageError(
             f"no node has {needs.cpus:g} processors and {needs.memory / GIB:.1f} GiB of memory"
@@ -144,7 +143,6 @@ class LaneActors:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def start(self) -> LaneHandle:
-        """See `LaneStarter`; it starts as soon as a node has room for it."""
         kind = self._ray.remote(LaneActor).options(
             num_cpus=self._needs.cpus,
             memory=self._needs.memory,
@@ -177,9 +175,9 @@ class LaneActors:
         return self._broken_off([cast("_RayLane", lane) for lane in lanes])
 
     def buried(self, lane: LaneHandle) -> Death:
-        """See `LaneStarter`; waits until Ray knows whether the lane's machine is gone, too."""
+        """See `LaneStarter`; waits a minute for Ray to know whether its machine is gone, too."""
         lane = cast("_RayLane", lane)
-        last = time.monotonic() + _FATE_SECONDS
+        last = time.monotonic() + 60.0
         while (death := self._death(lane)) is None and time.monotonic() < last:
             time.sleep(0.2)
         lane.death = death or Death("it does not answer", machine=True)
@@ -319,8 +317,7 @@ def apart(work: Callable[[], Path]) -> Path:
     """What `work` gives, done in a child process; what it raises is raised here.
 
     Where the node of a driver is gone Ray's library ends the process that it is in, without a word
-    and with exit code 1, which would be a finding. What Ray prints about it on standard output is
-    lost: that is for the summary.
+    and with exit code 1, which would be a finding. What Ray prints on standard output is lost.
 
     A signal that would end this process ends the child first, as it would end `work`. Where the
     child ends without an answer that is a MaskcourtError.
