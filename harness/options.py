@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -48,3 +49,13 @@ def option(default: T, help: str, *names: str, **how: Any) -> T:  # noqa: A002 -
     """A field of a request that is an option of commands; `how` is as in `FieldOption`."""
     made: T = field(default=default, metadata={OPTION: FieldOption(help, names, **how)})
     return made
+
+
+def seconds_limit(default: float, help: str, *names: str, **how: Any) -> float:  # noqa: A002
+    """An `option` among the limits that counts seconds."""
+    return option(default, help, *names, heading=LIMITS, unit="SECONDS", **how)
+
+
+def file_option(help: str, writes: str = "file", **how: Any) -> Path | None:  # noqa: A002
+    """An `option` that names a file."""
+    return option(None, help, metavar="FILE", writes=writes, **how)

@@ -89,8 +89,7 @@ MAIN_KINDS: Final = {f"{one.name}s": one.name for one in (FALSE_ACCEPTANCE, FALS
 """The two that this is about, by their plurals; a summary counts them apart from the others."""
 OTHER_KINDS: Final = tuple(name for name in ERRORS if name not in MAIN_KINDS.values())
 
-BUG, WARNED, DEPARTURE = "bug", "warned", "departure"
-CLASSES: Final = (BUG, WARNED, DEPARTURE)
+BUG, WARNED, DEPARTURE = CLASSES = ("bug", "warned", "departure")
 """What an error counts as: a bug, or what the engine warned of or declares. Open ones have none."""
 
 INVALID_VALUE, FORMAT_ONLY, NOT_JSON = "invalid_value", "format_only", "not_json"

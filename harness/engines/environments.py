@@ -117,8 +117,8 @@ def listed_engines() -> dict[str, dict[str, Any]]:
         row["tested"] = getattr(adapter, "TESTED", None)
         if distribution := getattr(adapter, "DISTRIBUTION", None):  # some have none
             row |= {"distribution": distribution, "at_hand": at_hand(distribution)}
-            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-                row["installed"] = importlib.metadata.version(distribution)
+            found = _find(distribution, sys.path)
+            row["installed"] = found and found.version
         row["options"] = {
             key: {"default": one.default, "choices": one.choices, "help": one.help}
             for key, one in adapter.OPTIONS.items()

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from harness.engines import requests
 from harness.engines.specs import EngineSpec
-from harness.options import LIMITS, option
+from harness.options import LIMITS, option, seconds_limit
 from harness.workers import wire
 from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.outcomes import Compiled, Crashed, Defect, Failure, Outcome, TimedOut
@@ -30,7 +30,7 @@ Asking = Generator[None, Any, T]
 
 def limit_option(default: float, what: str, name: str) -> float:
     text = f"Seconds of processor time per {what}."
-    return option(default, text, name, heading=LIMITS, above=0, unit="SECONDS")
+    return seconds_limit(default, text, name, above=0)
 
 
 @dataclass(frozen=True)

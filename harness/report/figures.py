@@ -9,7 +9,6 @@ they survive a print in grey.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ def draw(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> l
 def drawn(name: str, found: Digest, times: Distributions) -> Any:
     """One of `NAMES` as a matplotlib Figure."""
     with _styled():
-        return _timings(found.engines, times) if name == "timings" else _headline_rates(found)
+        return _timings(found, times) if name == "timings" else _headline_rates(found)
 
 
 def picture(name: str, found: Digest, times: Distributions) -> bytes:
@@ -88,7 +87,7 @@ _TITLES = {"loss": "Cannot write a valid value", "leak": "Lets an invalid value 
 
 def _headline_rates(found: Digest) -> Any:
     """Loss and leak: bars by what shows it, with the interval of the whole."""
-    engines = found.engines
+    engines = list(found.summary["engines"])
     figure, panels = _figure(1.0 + 0.4 * max(2, len(engines)))
     for axes, (measure, title) in zip(panels, _TITLES.items(), strict=True):
         rows = [row for row in found.tables["headline_rates"].rows if row["measure"] == measure]
@@ -120,14 +119,14 @@ def _headline_rates(found: Digest) -> Any:
 _TIMES = {"time_to_first_mask": "Time to first mask", "time_between_masks": "Time between masks"}
 
 
-def _timings(engines: Sequence[str], times: Distributions) -> Any:
+def _timings(found: Digest, times: Distributions) -> Any:
     """What share took longer than a time: both axes logarithmic, so that tails are seen."""
     from matplotlib.ticker import EngFormatter
 
     figure, panels = _figure(2.6)
     for axes, (measure, title) in zip(panels, _TIMES.items(), strict=True):
         axes.set_xlim(1e-5, 1e-3, auto=True)
-        for number, engine in enumerate(engines):
+        for number, engine in enumerate(found.summary["engines"]):
             if (one := times[engine][measure]).n:
                 longer = np.maximum(1 - np.cumsum(one.counts) / one.n, 0.5 / one.n)
                 curve = _thinned(np.append(one.values[:1], one.values), np.append(1.0, longer))

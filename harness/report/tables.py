@@ -66,11 +66,6 @@ class Digest:
     summary: Summary
     tables: Mapping[str, Table]
 
-    @property
-    def engines(self) -> tuple[str, ...]:
-        """The engines, in the order of the run."""
-        return tuple(self.summary["engines"])
-
 
 def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     """Everything that figures and exports of a run, finished or not, are made from."""

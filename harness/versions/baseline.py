@@ -24,8 +24,7 @@ from harness.printable import printable
 from harness.verdict_kinds import BUG, ERRORS, LEGAL, SPELLINGS
 from harness.workers.outcomes import COMPILE_STATUSES
 
-CORRECT, REFUSED, WRONG, CRASH = "correct", "refused", "wrong", "crash"
-WORSE: Final = (CORRECT, REFUSED, WRONG, CRASH)
+CORRECT, REFUSED, WRONG, CRASH = WORSE = ("correct", "refused", "wrong", "crash")
 """Outcomes, each worse than the one before. ``crash`` stands for time-outs and exceeded memory as
 well, ``wrong`` for any bug, by whatever evidence."""
 

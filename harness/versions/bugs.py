@@ -7,14 +7,13 @@ run. So two lists are never subtracted: the smallest case of each bug is put to 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from harness.bugs.listing import Bug
 from harness.bugs.trial import Trial
 from harness.verdict_kinds import BUG, SPELLING, SPELLINGS, WRONG_BITS
 
-NEW, FIXED, REMAINING, CANNOT_TELL = "new", "fixed", "remaining", "cannot_tell"
-STATUSES: Final = (NEW, FIXED, REMAINING, CANNOT_TELL)
+NEW, FIXED, REMAINING, CANNOT_TELL = STATUSES = ("new", "fixed", "remaining", "cannot_tell")
 """What may become of a bug, in the order of the report."""
 
 

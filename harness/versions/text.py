@@ -13,15 +13,12 @@ from harness.printable import code, escaped, markdown, plural, some_of
 from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
 from harness.verdict_kinds import COSTLY, REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
-from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, BugChange
+from harness.versions.bugs import STATUSES, BugChange
 from harness.versions.compare import Comparison, is_alike
 
-_HEADINGS: Final = {
-    NEW: "New",
-    FIXED: "Fixed",
-    REMAINING: "Still there",
-    CANNOT_TELL: "Cannot be told",
-}
+_HEADINGS: Final = dict(
+    zip(STATUSES, ("New", "Fixed", "Still there", "Cannot be told"), strict=True)
+)
 _DOES: Final = {
     "leak": "let an invalid value through",
     "loss": "lose a valid value",
@@ -153,12 +150,11 @@ def baseline_markdown(diff: BaselineDiff) -> str:
             lines += _bug(bug, markdown(f"{name}: {bug.title}"))
     for title, changes in (("Worse", diff.worse), ("Better", diff.better)):
         if changes:
-            rows = [
-                {"engine": one.engine, "schema": one.case, "baseline": one.was, "now": one.now}
-                for one in changes[:_MOST]
-            ]
+            columns = ("engine", "schema", "baseline", "now")
             more = f"and {len(changes) - _MOST:,} more" if len(changes) > _MOST else ""
-            lines.append("\n" + as_markdown(Table.of(title, rows[0], rows, more)).rstrip())
+            lines.append(
+                "\n" + as_markdown(Table.of(title, columns, changes[:_MOST], more)).rstrip()
+            )
     if diff.gone_bugs:
         lines.append("\n### Known bugs that were not met\n")
         for (engine, id_), title in diff.gone_bugs.items():
