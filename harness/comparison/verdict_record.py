@@ -105,10 +105,10 @@ class VerdictNotes:
             position, found.token, refused_at
         )
         if self._thins:
-            said = (findings.evidence_number, findings.elsewhere)
+            stored = (findings.evidence_number, findings.elsewhere)
             alike: list[npt.NDArray[Any]] = [found.row, found.kind, categories.codes, governing]
             alike += [self._sorts(found.token, refused_at)]
-            alike += [found.of_entry(one, 0) for one in said]
+            alike += [found.of_entry(one, 0) for one in stored]
             kept = found.few(np.stack(alike), position.path)
             found, refused_at, governing = found[kept], refused_at[kept], governing[kept]
             categories, places_ = categories[kept], places_[kept]
