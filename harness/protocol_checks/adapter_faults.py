@@ -108,10 +108,10 @@ class StateExaminer:
         calls = calls_of(matcher)
         if calls.validate is None:
             return
-        path = path[:8]
+        path = path[:8]  # of the walk so many tokens are followed
         drawn = partial(keyed_index, count=1 + len(path))
         size, eos = self.vocabulary.size, self.vocabulary.eos
-        strays = [keyed_index(f"{key}/stray {number}", size) for number in range(3)]
+        strays = [keyed_index(f"{key}/stray {number}", size) for number in range(3)]  # led astray
         lists = [
             (*path[: drawn(f"{key}/behind {token}")], token)
             for token in dict.fromkeys([eos, *strays])
