@@ -59,16 +59,19 @@ def bodies(sort: str) -> dict[str, str]:
     for name in built_in():
         if (file := folder / f"{name.replace('-', '_')}.txt").is_file():
             text = _templates().from_string(file.read_text("utf-8"))
-            known[name] = text.render(sort=sort)
-            if sort != "text" and known[name] == text.render(sort="text"):
-                del known[name]
+            body = text.render(sort=sort)
+            if sort == "text" or body != text.render(sort="text"):
+                known[name] = body
     return known
 
 
+@cache
 def _templates() -> jinja2.Environment:
     import jinja2  # takes long, and few need a script
 
-    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)  # noqa: S701 - code
+    made = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)  # noqa: S701 - code
+    made.loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    return made
 
 
 def _sort(bug: Bug) -> str:
@@ -109,8 +112,7 @@ def script(bug: Bug) -> str:
     if sort != "mask":
         data |= {"OPINIONS": _opinions(bug), "VALID": bug.error.kind in REJECTIONS}
     literals = "".join(f"{key} = {value!r}\n" for key, value in data.items())
-    text = Path(__file__).with_name("script.txt").read_text("utf-8")
-    template = _templates().from_string(text)
+    template = _templates().get_template("script.txt")
     return template.render(sort=sort, literals=literals, body=bodies(sort)[name])
 
 

@@ -175,8 +175,7 @@ class CaseEffects:
         effects = self._effects([one for one in asked if one in self._first])
         effects |= self._effects([one for one in asked if one not in effects])
         blind = [one for one in self._pending if one not in effects]
-        engines = dict.fromkeys(one.engine for one in blind)
-        starts = [_Search(Rejected(engine)) for engine in engines]
+        starts = map(_Search, dict.fromkeys(Rejected(one.engine) for one in blind))
         from_start = [(start, text) for start in starts for text in valid]
         taken: dict[int, bytes] = {}
         for at, refusal in self._answers(from_start).items():

@@ -1,4 +1,3 @@
-// Put the page together.
 function themeButton() {
   const order = ['system', 'light', 'dark'];
   const button = byId('theme');
