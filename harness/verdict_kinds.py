@@ -52,8 +52,7 @@ _ALL: Final = (
     VerdictKind(
         DEAD_END,
         "engine",
-        "the engine leads to a place where it allows nothing, or from which no way within the limit"
-        " leads to an end",
+        "the engine leads to a place where it allows nothing",
     ),
     VerdictKind(
         "mask_consume_mismatch",

@@ -48,7 +48,7 @@ SLOW_ROLLOUTS = 2
 
 
 def slow_tokens(number: int, remaining: int) -> int:
-    """How many tokens of a position to try with such an engine; 0 at most of a long text's."""
+    """How many tokens to try with such an engine, `remaining` bytes before the end; often none."""
     stride = min(64, 1 + (remaining // 50) ** 2)
     return 0 if number % stride else max(1, min(SLOW_TOKENS, 200 // max(1, remaining)))
 

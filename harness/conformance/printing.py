@@ -41,7 +41,7 @@ def as_markdown(table: ConformanceTable) -> str:
     ]
     places = [
         {
-            "place: enforced, wrong": f"`{place.name}`",
+            "place: enforced, wrong or failed": f"`{place.name}`",
             **{name: _enforced(by_place[place.name, name]) for name in names},
         }
         for place in all_places()

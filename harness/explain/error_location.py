@@ -64,7 +64,7 @@ def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bo
 
 
 def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
-    """The spans of bytes that are at fault, in their order; empty for the end of the text."""
+    """The spans of bytes that are at fault, in order; the end of the text is an empty one."""
     return sorted(set(_parts(text, fault, schema, len(text))))
 
 

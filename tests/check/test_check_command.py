@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.check.answers import Answer
+from harness.check.answers import Answer, ProvenError
 from harness.check.request import CheckRequest
 from harness.check.work import SchemaCheck
 from harness.classification.departures import load_catalogue
@@ -217,6 +217,28 @@ def test_an_error_over_one_engine_leaves_the_others_their_answers(tmp_path, monk
     assert found["outlines"].status == "no_error_found"
     assert found["llguidance"].status == "failed"
     assert "unheard of" in found["llguidance"].message
+
+
+@pytest.mark.parametrize(
+    ("effect", "severity", "fail_on", "code"),
+    [
+        ("invalid_value", "plain", "value", 1),
+        ("invalid_value", "rare", "value", 0),
+        ("invalid_value", "rare", "leak", 0),
+        ("invalid_value", "rare", "false_acceptances", 1),
+        ("not_json", "rare", "not_json", 1),
+    ],
+)
+def test_what_unusual_values_alone_show_costs_nobody_a_value(
+    effect, severity, fail_on, code, schema, call, monkeypatch
+):
+    error = ProvenError(effect, "false_acceptance", b'"a"', 0, "type", severity)
+
+    def answered(_, spec):
+        yield Answer(str(schema), spec.name, status="errs", errors=(error,), whole=True)
+
+    monkeypatch.setattr(SchemaCheck, "_answered", answered)
+    assert call("check", schema, "-e", "llguidance", "--fail-on", fail_on)[0] == code
 
 
 LOST = "xgrammar@./nowhere.whl"
