@@ -91,8 +91,9 @@ def spellings() -> Files:
     first = replace(profile, engines=profile.engines[: len(_FIRST)])
     lead = (
         f"{len(profile.rows)} spellings, each asked of every engine on a vocabulary of single"
-        " bytes. A `no` is about a spelling alone: what can be written in no way is named in the"
-        " list at the end. What the words mean is said in"
+        " bytes. A `no` is about one spelling: characters that can be written in no way are named"
+        " in the list at the end; under a length, a pattern or a bound a `no` may be of a value"
+        " that cannot be written at all. What the words mean is said in"
         " [docs/spellings.md](../../docs/spellings.md); all answers are in"
         " [profile.json](profile.json). Made by `make results ONLY=spellings`."
     )
@@ -119,8 +120,9 @@ def conformance(run: Path, *, read: bool) -> Files:
     table = read_table(made, load_catalogue())
     lead = (
         "The worst outcome of each keyword over all places, and at how many of them an engine is"
-        " wrong, declared or not (where nowhere, at how many the outcome is that); then of each"
-        " place at how many keywords it enforces, and is wrong. Formats count here as other"
+        " wrong or fails, declared or not (where nowhere, at how many the outcome is that; without"
+        " numbers, at all); then of each place at how many keywords it enforces, and at how many it"
+        " is wrong or fails: it crashes, or takes too long. Formats count here as other"
         " keywords do, although the specification lets an engine ignore them: on other pages what"
         " `format` alone forbids is no leak. Every cell is in [cells.csv](cells.csv);"
         " `maskcourt conformance --keyword KEYWORD --format csv` has the schemas, too. Versions and"
@@ -179,7 +181,7 @@ def impact_page(told: Mapping[str, Any], asked: str) -> Files:
     """The page of a summary; `asked` are the arguments of the command."""
     engines, model = told["engines"], told["model"]
     lead = (
-        f"{', '.join(model['files'])}, on a processor, answered {told['task']['items']:,} items of"
+        f"{', '.join(model['files'])}, on a processor, was asked {told['task']['items']:,} items of"
         " BFCL's `live_multiple`, drawn by a seed: greedily, at most"
         f" {told['generation']['max_tokens']} tokens, without a mask and under each engine, closest"
         " to the specification. It is a weak model: that all parts work together can be seen here,"

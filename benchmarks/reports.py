@@ -42,7 +42,15 @@ CALLS: Final[Mapping[str, str]] = {
 """How a script asks each engine: the setting that is closest to JSON Schema."""
 _AT_ONCE: Final = 4
 """Reports whose scripts run at the same time: they wait for their libraries to be read."""
-_COLUMNS: Final = ("#", "engine", "what", "effect", "MaskBench", "tools", "thread")
+_COLUMNS: Final = (
+    "#",
+    "engine",
+    "what",
+    "effect",
+    "have it: MaskBench",
+    "have it: tools",
+    "thread",
+)
 _SCRIPT: Final = '''"""Ends with 1 while the bug is there. It needs: pip install {install}"""
 
 import sys
@@ -318,8 +326,9 @@ def overview(reports: Sequence[Report], about: Mapping[str, Any], counts: Mappin
         "Bugs of the newest versions, each with a text to paste into the engine's tracker: values"
         " that are lost or let through, and schemas that are refused, before what only formats"
         f" forbid. The last columns say how many of {counts['maskbench']:,} schemas of MaskBench"
-        f" and of {counts['tools']:,} of [tools](../tools/README.md) use the feature that the bug"
-        f" is about, and what is known: looked up on {about['looked_up']} in stored copies of the"
+        f" and of {counts['tools']:,} of [tools](../tools/README.md) have the feature that the bug"
+        " is about (in how many the bug was found its text says), and what is known: looked up on"
+        f" {about['looked_up']} in stored copies of the"
         f" trackers that reach to {about['copies_reach']}. Written by `make results ONLY=reports`,"
         " which runs every script anew."
     )

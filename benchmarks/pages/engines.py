@@ -55,8 +55,9 @@ def _page(runs: Runs) -> str:
     lead = (
         f"What {len(told['engines'])} engines do with {schemas(run)}, drawn from the ten families"
         " of JSONSchemaBench, each closest to the specification, by values alone; of these"
-        f" lm-format-enforcer, which is slow, gets fewer. {SEE_MEANING} An engine that refuses hard"
-        " schemas is judged on easy ones: compare in pairs. Compilation may take 3 s, a mask 2 s."
+        f" lm-format-enforcer, which is slow, is asked about fewer values. {SEE_MEANING} An engine"
+        " that refuses hard schemas is judged on easy ones: compare in pairs. Compilation may take"
+        " 3 s, a mask 2 s."
         " Written by `make results ONLY=engines`; all pairs are in [pairs.csv](pairs.csv), versions"
         " and options in [manifest.json](manifest.json)."
     )
@@ -65,11 +66,11 @@ def _page(runs: Runs) -> str:
         lead,
         sentences(told),
         remarks(run),
-        "## In pairs: who loses alone",
+        "## In pairs: which of two loses a value",
         "In how many of the schemas that both were judged on the engine of the row loses a value"
         " and that of the column loses none.",
         markdown_table(columns, tuple(alone(told, "loss"))),
-        "## In pairs: who leaks alone",
+        "## In pairs: which of two leaks one",
         markdown_table(columns, tuple(alone(told, "leak"))),
         MEANING,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import comb
 from pathlib import Path
 from typing import Final
@@ -27,16 +27,16 @@ from benchmarks.pages.layout import (
     page,
 )
 from benchmarks.site.published import Published
-from harness.engines.specs import with_version
+from harness.engines.specs import DEFAULT, with_version
 
 _ABOUT: Final[Mapping[str, str]] = {
     "newest": "The newest engines, as shipped, and servers' presets, with their bugs",
     "later": "Which of these bugs later versions have still",
     "values": "All of MaskBench, by values: refusals, times of compilation, losses and leaks",
-    "tools": "The tools of eleven public servers, by all engines and presets",
+    "tools": "The tools of eleven public servers, by three engines and nine presets",
     "engines": "Nine engines on the same schemas, in pairs",
     "equal": "Schemas that mean the same: what engines do under one of two forms alone",
-    "generated": "Generated schemas, and bugs that the cases of that time did not show",
+    "generated": "Generated schemas, and bugs that other cases do not show",
     "study": "The original study, by its procedure and by ours",
     "reports": "Twenty texts for the engines' trackers: errors, and schemas that are refused",
     "spellings": "How engines may spell JSON: a battery of questions, all engines and presets",
@@ -50,6 +50,9 @@ _ABOUT: Final[Mapping[str, str]] = {
 """What each directory holds, in the order in which they are listed."""
 
 _CHANCE: Final = 0.05
+_LARGE_RUNS: Final = ("newest", "values")
+"""The pages of large runs: answers come from the first that is there."""
+_SHIPPED: Final = "[config=shipped]"
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,10 @@ class Answer:
     """What an engine did with `of` schemas; `wrong` are those with a loss, a leak or a trap.
 
     In `wrong_declared` of them it does as it declares. Of those that `failed` `late` were not
-    compiled in time. What `format` alone forbids passes in
-    `by_format`, text that is no JSON in `no_json`, in `unusual` of them by unusual texts alone.
+    compiled in time. It was `judged` on those for which a value was decided, where that was
+    counted. Losses, leaks and traps that real values show are in `real`, by the word. What `format`
+    alone forbids passes in `by_format`, text that is no JSON in `no_json`, in `unusual` of them by
+    unusual texts alone.
     """
 
     engine: str
@@ -71,13 +76,16 @@ class Answer:
     traps: int = 0
     wrong_declared: int = 0
     late: int = 0
+    judged: int | None = None
+    real: Mapping[str, int] = field(default_factory=dict)
     by_format: int = 0
     no_json: int = 0
     unusual: int = 0
 
     @property
     def taken(self) -> int:
-        return self.of - self.refused - self.failed
+        compiled = self.of - self.refused - self.failed
+        return compiled if self.judged is None else self.judged
 
     @property
     def unusable(self) -> int:
@@ -88,13 +96,14 @@ class Answer:
 class Source:
     """A page with answers of the default engines, and what its schemas are.
 
-    `limit` says how long compilation may take.
+    `limit` says how long compilation may take, `configured` in which configuration they are.
     """
 
     name: str
     schemas: str
     answers: Sequence[Answer]
     limit: str = ""
+    configured: str = ""
 
     @property
     def link(self) -> str:
@@ -105,9 +114,11 @@ def _rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.exists() else []
 
 
-def _table(root: Path, file: str, group: str) -> tuple[str, list[dict[str, str]]]:
-    """The rows of a group of `GROUPS` in a table of `newest`, else of `values`, and whose it is."""
-    for name in ("newest", "values"):
+def _table(
+    root: Path, file: str, group: str, pages: Sequence[str] = _LARGE_RUNS
+) -> tuple[str, list[dict[str, str]]]:
+    """The rows of a group of `GROUPS` in a table of the first page that has any, and its name."""
+    for name in pages:
         rows = [
             row
             for row in _rows(root / name / file)
@@ -119,14 +130,17 @@ def _table(root: Path, file: str, group: str) -> tuple[str, list[dict[str, str]]
     return "", []
 
 
-def counted(root: Path, group: str = SPECIFICATION) -> Source | None:
+def counted(
+    root: Path, group: str = SPECIFICATION, pages: Sequence[str] = _LARGE_RUNS
+) -> Source | None:
     """What a large run says of a group of `GROUPS`; None where none is published."""
-    name, rows = _table(root, "counts.csv", group)
+    name, rows = _table(root, "counts.csv", group, pages)
     if not rows:
         return None
     asked = max(int(row["schemas"]) for row in rows)
-    answers = [*map(_answer, rows)]
-    return Source(name, _OF[name].format(f"{asked:,} schemas"), answers, _limit(root / name))
+    answers, configured = [*map(_answer, rows)], ", as shipped" * (group == SHIPPED)
+    words = _OF[name].format(f"{asked:,} schemas")
+    return Source(name, words, answers, _limit(root / name), configured)
 
 
 _OF: Final = {
@@ -149,8 +163,9 @@ def _answer(row: Mapping[str, str]) -> Answer:
     kinds = {"by_format": "by_format_alone", "no_json": "no_json", "unusual": "no_json_unusual"}
     numbers |= {name: int(row[column]) for name, column in kinds.items()}
     engine = with_version(row["engine"], row["version"])
-    numbers |= {"failed": failed, "late": int(row["timed_out"])}
-    return Answer(engine, int(row["schemas"]), **numbers)
+    numbers |= {"failed": failed, "late": int(row["timed_out"]), "judged": int(row["judged"])}
+    real = {name: int(row[f"{name}_real"]) for name in ("loses", "leaks", "traps")}
+    return Answer(engine, int(row["schemas"]), **numbers, real=real)
 
 
 def tools(root: Path, group: str = SPECIFICATION) -> Source | None:
@@ -166,9 +181,12 @@ def tools(root: Path, group: str = SPECIFICATION) -> Source | None:
         engine = with_version(spec, published.version(spec))
         answers.append(Answer(engine, published.tools, counts["refuses"], failed, wrong, **told))
     named = f"{published.tools:,} schemas of tools of public servers"
+    if returned := sum(name.endswith(".output") for name in published.tool_names):
+        named += f", {returned:,} of them of what a tool returns"
     return Source("tools", named, answers) if answers else None
 
 
+_Cell = Callable[[Answer], str]
 Rank = Callable[[Answer], tuple[bool, int, int]]
 """Whether an engine is out of the question for a use, and how many schemas are bad of how many."""
 _OF_LARGE: Final = ("of", "refused", "failed", "wrong", "wrong_declared")
@@ -184,35 +202,45 @@ def large(root: Path, group: str = SPECIFICATION) -> Source | None:
     return Source(name, _OF[name].format(f"{asked:,} large schemas"), answers, _limit(root / name))
 
 
-def _lines(sources: Sequence[Source], told: Callable[[Answer, str], str]) -> str:
-    """A line for each engine: what it does with the schemas of each source."""
-    by_engine: dict[str, list[str]] = {}
+def _by_engine(sources: Sequence[Source], cell: _Cell, more: Mapping[str, _Cell]) -> str:
+    """A table of what each engine does with the schemas of each source, and more by the first."""
+    rows: dict[str, dict[str, str]] = {}
     for source in sources:
         for one in source.answers:
-            by_engine.setdefault(one.engine, []).append(
-                f"{told(one, source.limit)} ({source.link})"
-            )
-    return "\n".join(f"- **{name}**: {'; '.join(parts)}" for name, parts in by_engine.items())
+            row = rows.setdefault(_name(one), {"engine": _name(one)})
+            row[f"{source.name}{source.configured}"] = cell(one)
+            if source is sources[0]:
+                row |= {f"{source.name}: {name}": told(one) for name, told in more.items()}
+    asked = [f"{one.name}{one.configured}" for one in sources]
+    columns = ["engine", *asked, *(f"{sources[0].name}: {name}" for name in more)]
+    told_of = [dict.fromkeys(columns, "not asked") | row for row in rows.values()]
+    return markdown_table(columns, told_of)
 
 
-def _leaks(one: Answer, _limit: str) -> str:
-    many = f"{one.leaks:,}" if one.leaks else "none"
-    alone = ", only with unusual texts" * (one.unusual == one.no_json)
-    more = [f"what `format` alone forbids in {one.by_format:,}"] * bool(one.by_format)
-    more += [f"text that is not JSON in {one.no_json:,}{alone}"] * bool(one.no_json)
-    return "; ".join([f"in {many} of {one.taken:,} that it compiles", *more])
+def _many(one: Answer, kind: str) -> str:
+    real = one.real.get(kind, 0)
+    return f"{getattr(one, kind):,}" + f" ({real:,} real)" * bool(real)
 
 
-def _cannot(one: Answer, limit: str) -> str:
-    parts = [f"refuses {one.refused:,}"] * bool(one.refused)
-    parts += [f"does not compile {one.late:,} within {limit}"] * bool(one.late)
-    parts += [f"gives no answer on {one.failed - one.late:,}"] * (one.failed > one.late)
-    costs = [f"loses a value in {one.loses:,}"] * bool(one.loses)
-    costs += [f"traps in {one.traps:,}"] * bool(one.traps)
-    if not parts:
-        return f"{listed(costs or ['writes all that was tried'])} of {one.of:,}"
-    more = f"; of the {one.taken:,} that it compiles it {listed(costs)}" if costs else ""
-    return f"of {one.of:,} it {listed(parts)}{more}"
+def _leaks(one: Answer) -> str:
+    return f"{_many(one, 'leaks')} of {one.taken:,}"
+
+
+def _by_format(one: Answer) -> str:
+    return f"{one.by_format:,}"
+
+
+def _no_json(one: Answer) -> str:
+    alone = ", by unusual texts alone" * (0 < one.no_json == one.unusual)
+    return f"{one.no_json:,}{alone}"
+
+
+def _cannot(one: Answer) -> str:
+    parts = [f"{one.refused:,} refused"] * bool(one.refused)
+    parts += [f"{one.late:,} too slow"] * bool(one.late)
+    parts += [f"{one.failed - one.late:,} without an answer"] * (one.failed > one.late)
+    costs = f"loses {_many(one, 'loses')} and traps {_many(one, 'traps')} of {one.taken:,}"
+    return "; ".join([", ".join(parts), costs]) if parts else costs
 
 
 def _best(source: Source, rank: Rank) -> list[Answer]:
@@ -232,11 +260,10 @@ def _choice(use: str, sources: Sequence[Source | None], rank: Rank) -> str:
 
 
 def _named(source: Source, rank: Rank) -> str:
-    best = _best(source, rank)
-    if len(best) <= _NAMED:
-        return " or ".join(map(_name, best))
-    others = [_name(one) for one in source.answers if one not in best]
-    return f"any but {listed(others)}" if others else "any"
+    alike: dict[int, list[str]] = {}
+    for one in sorted(_best(source, rank), key=lambda one: one.wrong):
+        alike.setdefault(one.wrong, []).append(_name(one))
+    return ", ".join(f"{' or '.join(names)} ({wrong:,} wrong)" for wrong, names in alike.items())
 
 
 def _group_table(sources: Sequence[Source | None]) -> str:
@@ -246,7 +273,8 @@ def _group_table(sources: Sequence[Source | None]) -> str:
         best = _best(source, rank) if source else []
         for one in source.answers if source else ():
             declared = f" ({one.wrong_declared:,})" * bool(one.wrong_declared)
-            told = f"{one.wrong:,}{declared} wrong, {one.refused + one.failed:,} not compiled"
+            told = f"{one.wrong:,}{declared} of {one.taken:,} wrong"
+            told += f", {one.refused + one.failed:,} not compiled"
             row = rows.setdefault(one.engine, {"engine": _name(one)})
             row[use] = f"**{told}**" if one in best else told
     columns = ["engine", *(use for use, *_ in _USES if any(use in row for row in rows.values()))]
@@ -255,7 +283,7 @@ def _group_table(sources: Sequence[Source | None]) -> str:
 
 
 def _name(one: Answer) -> str:
-    return one.engine.replace("[config=shipped]", "")
+    return one.engine.replace(_SHIPPED, "")
 
 
 def _order(rank: tuple[bool, int, int]) -> tuple[bool, float, int]:
@@ -285,8 +313,6 @@ def _reliable(one: Answer) -> tuple[bool, int, int]:
     return one.taken < one.of / 2, one.wrong, one.taken
 
 
-_NAMED: Final = 4
-"""Engines that are named as the best; of more the others are."""
 _USES: Final[Sequence[tuple[str, Callable[[Path, str], Source | None], Rank]]] = (
     ("Tools", tools, _usable),
     ("Extraction, by a schema of your own", counted, _reliable),
@@ -295,16 +321,19 @@ _USES: Final[Sequence[tuple[str, Callable[[Path, str], Source | None], Rank]]] =
 _GROUPS: Final = {
     SPECIFICATION: "closest to the specification",
     SHIPPED: "as the libraries ship them",
-    SERVERS: "on a server",
+    SERVERS: "on a server as it is set up",
 }
 _RULE: Final = (
     "In bold are the best, and those that such counts cannot tell from it (Fisher's exact test,"
     " 5%). For tools it is wrong in or does not compile the fewest; for a schema of your own, which"
     " you can change where an engine refuses it, and for large ones it is wrong in the smallest"
-    " share of what it compiles, and compiles half or more. JSONSchemaBench is ten families of"
-    " schemas, from GitHub, Kubernetes and elsewhere. To servers values alone were put, to the"
-    " libraries walks over tokens as well: their tables cannot be compared. What an engine lets"
-    " through a validator finds afterwards; what it forbids nobody sees."
+    " share of what it compiles, and compiles half or more; what it refuses is often hard, so that"
+    " it is judged on easier schemas ([engines](engines/README.md) has pairs on the same ones)."
+    " JSONSchemaBench is ten families of schemas, from GitHub, Kubernetes and elsewhere. Each table"
+    " has generated values of its own, and to servers values alone were put, to the libraries walks"
+    " over tokens as well: tables cannot be compared with each other. Servers have the library that"
+    " they take by themselves; many can be told to take another ([presets](../docs/presets.md))."
+    " What an engine lets through a validator finds afterwards; what it forbids nobody sees."
 )
 
 
@@ -329,19 +358,62 @@ def later_versions(root: Path) -> str:
     return " ".join(f"{one} ([later](later/README.md))." for one in in_a_sentence(*told))
 
 
+def _sources(root: Path) -> Iterator[Source]:
+    """The pages that the first answers come from, the main one first."""
+    found = [counted(root), counted(root, SHIPPED), counted(root, pages=("values",)), tools(root)]
+    names: set[tuple[str, str]] = set()
+    for one in found:
+        if one and (key := (one.name, one.configured)) not in names:
+            names.add(key)
+            yield one
+
+
+def _bases(sources: Sequence[Source]) -> str:
+    """What the columns of the first tables are about."""
+    limits = [f"; compiled within {one.limit}" * bool(one.limit) for one in sources]
+    told = [
+        f"{one.schemas} ({one.link}{limit})" for one, limit in zip(sources, limits, strict=True)
+    ]
+    return listed([*dict.fromkeys(told)])
+
+
+def _others(root: Path) -> str:
+    """What libraries that are not asked by the other pages do, in a sentence."""
+    rows = [row for row in _rows(root / "engines" / "counts.csv") if row["engine"] not in DEFAULT]
+    told = []
+    for one in map(_answer, rows):
+        declared = f", {one.wrong_declared:,} of them declared" * bool(one.wrong_declared)
+        unjudged = f" ({one.of - one.taken:,} not judged)" * (one.taken < one.of)
+        told.append(f"{one.engine} is wrong in {one.wrong:,} of {one.taken:,}{declared}{unjudged}")
+    if not told:
+        return ""
+    asked = f"{int(rows[0]['schemas']):,} schemas of JSONSchemaBench"
+    return (
+        f"Other libraries, by values alone on {asked} ([engines](engines/README.md)):"
+        f" {'; '.join(told)}. Of these llama.cpp, lm-format-enforcer, maskforge and formatron have"
+        " slow masks ([docs](../docs/engines.md))."
+    )
+
+
 def _answers(root: Path) -> Iterator[str]:
     asked = _asked(root)
-    (of_tools, *_), (main, *_), _ = asked
-    sources = [one for one in (main, of_tools) if one]
+    (_, *_), (main, *_), _ = asked
+    sources = [*_sources(root)]
     yield later_versions(root)
     if main is None:
         yield "The large runs are not published yet: these answers are of tools alone."
     yield "## Which engine lets invalid values through?"
-    yield _lines(sources, _leaks)
+    yield (
+        "Schemas with a leak, in brackets those that a real value shows, of those on which an"
+        f" engine is judged, of {_bases(sources)}."
+    )
+    yield _by_engine(sources, _leaks, {"by format alone": _by_format, "not JSON": _no_json})
     yield "## Which engine cannot write valid ones?"
-    yield _lines(sources, _cannot)
+    yield "Of the same schemas: what is refused or not compiled in time, and losses and traps."
+    yield _by_engine(sources, _cannot, {})
     yield "## What to choose?"
     yield _choices(asked)
+    yield _others(root)
     there = {one.schemas: one.link for every in asked for one in every if one}
     yield (
         "The tables say in how many schemas each is wrong, in brackets in how many of these as it"
@@ -371,7 +443,8 @@ def index_page(root: Path) -> str:
     return page(
         "Results",
         "Which engine to trust with a JSON Schema; each in the configuration closest to the"
-        f" specification, where nothing else is said. {SEE_MEANING}",
+        " specification, with the options under which it takes most of what a schema allows, where"
+        f" nothing else is said. {SEE_MEANING}",
         *_answers(root),
         "## Where each comes from",
         "Each page is made by `make results ONLY=NAME`, this one by `make results ONLY=index`. In"

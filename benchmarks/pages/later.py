@@ -146,7 +146,9 @@ def in_a_sentence(
             parts.insert(
                 0,
                 f"of {int(now['schemas']):,} schemas it does not compile {int(now['timed_out']):,}"
-                f" in time, {old} {int(before['timed_out']):,}",
+                f" in time, {old} {int(before['timed_out']):,}, and loses a value in"
+                f" {int(now['loses']):,} of the {int(now['judged']):,} that it compiles, {old} in"
+                f" {int(before['loses']):,} of {int(before['judged']):,}",
             )
         yield f"{engine} has a later version, {version}: {'; '.join(parts)}"
 

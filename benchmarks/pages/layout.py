@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,7 +14,7 @@ from harness.bugs.listing import Bug, BugList, known_bugs, met_by_any, severitie
 from harness.classification.departures import load_catalogue
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, with_version
-from harness.printable import code, markdown, one_line, plural
+from harness.printable import code, markdown, plural
 from harness.render.table import Row, Table, as_markdown
 from harness.report.frames import Run
 
@@ -27,8 +28,8 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
 }
 """What is asked, as pages have it."""
 GROUPS_MEAN: Final[Mapping[str, str]] = {
-    SPECIFICATION: "Each library has the options under which it takes most of what a schema allows."
-    " A tool without a row has no finding but for unusual values.",
+    SPECIFICATION: "Each library has the options under which it takes most of what a schema"
+    " allows.",
     SHIPPED: "The same libraries with the options that they have where nobody sets any: most"
     " findings are those of above, repeated.",
     SERVERS: "What inference servers make of these libraries: the options that they set, and the"
@@ -46,10 +47,14 @@ def words(real: str) -> str:
     """What the words of pages mean; `real` says which values are real there, and which are not."""
     return (
         "A *loss* is a schema with a valid everyday value of which the engine takes none of the"
-        " usual spellings, a *leak* one with an invalid value that it lets through, a *trap* one"
-        " with a valid value that it takes from the start, however spelled, and then forbids to"
-        f" finish. *Real* are {real}; *declared* is what the engine says that it does. How white"
-        " space and characters are spelled is not counted; what `format` alone forbids is no leak,"
+        " usual spellings, a *leak* one with an invalid everyday value that it lets through, a"
+        " *trap* one with a valid everyday value that it lets begin in one spelling and then"
+        " forbids to finish, though it takes another; some of these spellings few write, such as"
+        f" `-0` or `1E-1`. *Real* are {real}; *declared* is what the engine says that it does."
+        " Unusual values, such as control characters or, in a valid value, a key that the schema"
+        " does not name, are counted apart; what `format` alone forbids and text that is not JSON"
+        " are counted with them. How white space"
+        " and characters are spelled is not counted; what `format` alone forbids is no leak,"
         " for the specification lets an engine ignore it. An engine is *judged* on schemas for"
         " which it decides a value. Every count of these is a lower bound: each rests on a text"
         " that the run stores and `maskcourt replay` repeats. What compiles in time depends on the"
@@ -61,8 +66,8 @@ _REAL: Final = "values of the data set itself, the others are made from the sche
 MEANING: Final = f"## What the words mean\n\n{words(_REAL)}"
 SEE_MEANING: Final = "*Loss*, *leak* and *trap* are explained [below](#what-the-words-mean)."
 TOPICS: Final = (
-    "Bugs of an engine that cost the same and vanish without the same keywords are on one topic:"
-    " they may have one cause."
+    "Bugs of an engine that cost the same and disappear when the same keywords are taken out are on"
+    " one topic: they may have one cause. Those that real values show come first."
 )
 """What lists of bugs mean."""
 
@@ -176,9 +181,9 @@ def remarks(run: Run) -> str:
 
 def remarks_of(spent: int, failed: int) -> str:
     """On how many schemas the budget was spent, and on how many the harness failed."""
-    lines = [f"{plural(spent, 'schema')} used up the time; what was proven before counts."] * bool(
-        spent
-    )
+    on = plural(spent, "schema")
+    lines = [f"On {on} the time for a schema was used up; what was proven until then counts."]
+    lines *= bool(spent)
     lines += [f"On {failed:,} the harness itself failed: these do not count."] * bool(failed)
     return " ".join(lines)
 
@@ -214,8 +219,8 @@ LARGE: Final = (
 )
 LARGE_MEANS: Final = (
     f"Schemas of at least {_SIZE:,} characters, with milliseconds of processor time for those that"
-    " compile; *failed*: most of them not in time; *wrong*: with a loss, a leak or a trap,"
-    " in some only as the engine declares."
+    " compile, so that what is slow is missing there; *failed*: most of them not in time; *wrong*:"
+    " with a loss, a leak or a trap, in some only as the engine declares."
 )
 ANSWERED: Final = ("compiled", "refused")
 
@@ -292,9 +297,21 @@ def bug_line(one: Bug) -> str:
 
 
 def smallest_case(text: str, schema: str) -> str:
-    """A sentence with a bug's text and schema, of which the middle is left out where it is long."""
-    text, schema = (code(one_line(part, _LONGEST)) for part in (text, schema))
+    """A sentence with a bug's text and schema, of which the middle is left out where it is long.
+
+    A character that cannot be seen, such as a wide space, stands as JSON escapes it.
+    """
+    text, schema = (code(_short(_seen(part))) for part in (text, schema))
     return f"Smallest case: {text} under {schema}."
+
+
+def _seen(text: str) -> str:
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
+
+
+def _short(text: str) -> str:
+    half = (_LONGEST - 3) // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
 
 
 def _kinds(met: Mapping[int, str]) -> str:

@@ -47,7 +47,8 @@ def _page(runs: Runs) -> str:
     first = next(iter(runs.values()))
     lead = (
         f"What the newest engines do with {schemas(first)}, drawn from the ten families of"
-        f" JSONSchemaBench in proportion. {SEE_MEANING} Compilation may take 5 s. Written by"
+        f" JSONSchemaBench in proportion. {SEE_MEANING} Compilation may take 5 s. What versions"
+        " that came since changed is in [later](../later/README.md). Written by"
         " `make results ONLY=newest`; all counts are in [counts.csv](counts.csv), versions and"
         " options in [manifest.json](manifest.json)."
     )
@@ -71,8 +72,7 @@ def _group(key: str, runs: Runs) -> Iterator[str]:
         yield "This part has not been run yet."
         return
     run = runs[key]
-    if key != "specification":
-        yield GROUPS_MEAN[_KEYS[key]]
+    yield GROUPS_MEAN[_KEYS[key]]
     if not run.directory.finished:
         yield f"This part has {schemas(run)}."
     if key == "servers":
@@ -95,7 +95,8 @@ def _bugs(runs: Runs) -> Iterator[str]:
     yield (
         f"Each is shrunk to the smallest schema and text that show it; together they explain"
         f" {known.percent_explained} of {known.verdicts:,} verdicts of the engines closest to the"
-        f" specification. {TOPICS} All are in [bugs.json](bugs.json)."
+        f" specification. {TOPICS} *Upstream* is a thread, where one is known. All are in"
+        " [bugs.json](bugs.json)."
     )
     yield from bugs_by_engine(known.bugs, runs["specification"].engine_names, _SHOWN)
 

@@ -32,7 +32,7 @@ def _parts(
         " the same positions were held against the truth. Written by `make results ONLY=recall`;"
         f" {versions}."
     )
-    yield f"**Proofs that are untrue: {untrue}.** A proven false rejection must be a wrong bit."
+    yield f"**Proven false rejections that are untrue: {untrue}.** Each must be a wrong bit."
     yield markdown_table(_COLUMNS, [_shown(row) for row in values if row is not whole])
     yield (
         "A *pair* is a pattern with a direction under an engine; it is found where anything was"

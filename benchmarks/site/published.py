@@ -131,7 +131,7 @@ class Published:
     findings: list[dict[str, str]] = field(default_factory=list)
     cells: list[dict[str, str]] = field(default_factory=list)
     spellings: Mapping[str, Any] = field(default_factory=dict)
-    tools: int = 0
+    tool_names: tuple[str, ...] = ()
     bugs: list[PublishedBug] = field(default_factory=list)
     newest: list[dict[str, str]] = field(default_factory=list)
 
@@ -140,13 +140,13 @@ class Published:
         """Read a results directory."""
         profile = _json(root / "spellings" / "profile.json") or {"engines": {}}
         manifest = _json(root / "tools" / "manifest.json") or {"servers": []}
-        names = [name for one in manifest["servers"] for name in one["schemas"]]
+        names = tuple(name for one in manifest["servers"] for name in one["schemas"])
         return cls(
             root,
             _rows(root / "tools" / "findings.csv"),
             _rows(root / "conformance" / "cells.csv"),
             profile["engines"],
-            len(names),
+            names,
             list(_listed(root)),
             _rows(root / "newest" / "counts.csv"),
         )
@@ -160,6 +160,11 @@ class Published:
         for spec in dict.fromkeys(named):
             found.setdefault(read_spec(spec).name, []).append(spec)
         return dict(sorted(found.items()))
+
+    @property
+    def tools(self) -> int:
+        """How many schemas of tools were asked about."""
+        return len(self.tool_names)
 
     def version(self, engine: str) -> str:
         """The version that the newest of the results are about; empty where none says."""

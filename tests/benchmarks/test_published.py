@@ -11,10 +11,18 @@ from benchmarks.pages import generated, versions
 from benchmarks.pages.engines import alone
 from benchmarks.pages.equal import REWRITINGS, equal_sentence
 from benchmarks.pages.index import index_page, is_worse
-from benchmarks.pages.layout import COUNTS, SPECIFICATION, bug_line, bugs_by_engine, sentence
+from benchmarks.pages.layout import (
+    COUNTS,
+    SHIPPED,
+    SPECIFICATION,
+    bug_line,
+    bugs_by_engine,
+    sentence,
+)
 from benchmarks.pages.study import charges, rates
 from benchmarks.published import PAGES, as_drawn, found, page_of, request_of, write
 from harness.engines.specs import parse_specs
+from harness.render.table import Table, as_csv
 from harness.report.frames import load_run
 from harness.schemas import rewritings
 from harness.versions.bugs import BugChange
@@ -60,11 +68,11 @@ def test_bugs_of_generated_schemas_are_told_apart_by_who_shows_them_too(monkeypa
     runs = {name: SimpleNamespace(name=name, cases=[0, 0], summary={}) for name in listed}
     (table,) = generated.PAGE.tables(runs).values()
     shown = {row["id"]: row["shown_by"] for row in table.rows}
-    assert shown.pop("00000002") == "the embedded cases of that time"
+    assert shown.pop("00000002") == "the embedded cases"
     assert [*shown.values()] == ["these alone"] * 2
     text = generated.PAGE.page(runs)
     assert "show 3 bugs that cost a value; of these 2 are shown by none of the embedded" in text
-    assert "and 1 are on topics on which those show no bug at all;" in text
+    assert "and 1 are on topics on which those show no bug at all." in text
     assert "`00000001`" in text
     assert "`00000002`" not in text
 
@@ -277,17 +285,20 @@ def counted(engine, **numbers):
 def test_the_index_answers_by_tools_until_there_is_more(results):
     text = index_page(results)
     assert "these answers are of tools alone" in text
-    assert "**outlines 0.2.14**: in 1 of 4 that it compiles ([tools](tools/README.md))" in text
-    assert "- **Tools**: xgrammar 0.2.8 or llguidance 1.9.1 or outlines 0.2.14, closest to" in text
-    assert "| llguidance 1.9.1 | **0 wrong, 1 not compiled** |" in text
+    leaks, loses = text.partition("## Which engine cannot")[::2]
+    assert "| outlines 0.2.14 | 1 of 4 | 0 | 0 |" in leaks
+    assert "| llguidance 1.9.1 | 1 refused; loses 0 and traps 0 of 3 |" in loses
+    assert "- **Tools**: xgrammar 0.2.8 or llguidance 1.9.1 (0 wrong), outlines 0.2.14 (" in text
+    assert "| llguidance 1.9.1 | **0 of 3 wrong, 1 not compiled** |" in text
     assert "- **Large schemas**: no result that tells is published yet." in text
 
 
 def test_the_index_takes_its_answers_from_the_newest_engines(results):
     rows = [
-        counted("xgrammar", refused=2, wrong=9, loses=5, leaks=6),
-        counted("llguidance", refused=40, wrong=3, traps=3),
-        counted("outlines", refused=201, timed_out=50, wrong=1, leaks=1),
+        counted("xgrammar", refused=2, judged=498, wrong=9, loses=5, leaks=6, leaks_real=4),
+        counted("xgrammar[config=shipped]", group=SHIPPED, loses=7, leaks=1),
+        counted("llguidance", refused=40, judged=460, wrong=3, traps=3),
+        counted("outlines", refused=201, timed_out=50, judged=249, wrong=1, leaks=1),
         counted("xgrammar", group="As servers have them", wrong=400),
         counted("vllm", group="As servers have them", wrong=30, wrong_declared=20),
     ]
@@ -301,17 +312,33 @@ def test_the_index_takes_its_answers_from_the_newest_engines(results):
         writer.writerows(rows)
     text = index_page(results)
     assert "of tools alone" not in text
-    assert "**xgrammar 1**: of 500 it refuses 2; of the 498 that it compiles it loses" in text
-    own = (
-        "schema of your own**: llguidance 1 or xgrammar 1, closest to the specification; vllm 1, on"
-    )
+    leaks, loses = text.partition("## Which engine cannot")[::2]
+    assert "| xgrammar 1 | 6 (4 real) of 498 | 1 of 500 | not asked | 0 | 0 |" in leaks
+    assert "| xgrammar 1 | 2 refused; loses 5 and traps 0 of 498 | loses 7 and traps 0 of" in loses
+    assert "| outlines 1 | 201 refused, 50 too slow; loses 0 and traps 0 of 249 | not" in loses
+    own = "schema of your own**: llguidance 1 (3 wrong), xgrammar 1 (9 wrong), closest to the spec"
     assert own in text  # 9 of 498 or 3 of 460 may be chance
     closest, on_servers = text.partition("### As servers have them")[::2]
-    assert "| outlines 1 | not asked | 1 wrong, 251 not compiled |" in closest
-    assert "| xgrammar 1 | not asked | **9 wrong, 2 not compiled** |" in closest
-    assert "| vllm 1 | **30 (20) wrong, 0 not compiled** |" in on_servers
+    assert "| outlines 1 | not asked | 1 of 249 wrong, 251 not compiled |" in closest
+    assert "| xgrammar 1 | not asked | **9 of 498 wrong, 2 not compiled** |" in closest
+    assert "| vllm 1 | **30 (20) of 500 wrong, 0 not compiled** |" in on_servers
     assert "Compilation may take 5 s of processor time." in text
-    assert "of 500 it refuses 201 and does not compile 50 within 5 s of processor time" in text
+    assert "([newest](newest/README.md); compiled within 5 s of processor time)" in leaks
+
+
+def test_libraries_that_only_one_page_asks_are_told_of_in_the_index(results):
+    (results / "engines").mkdir()
+    (results / "engines" / "README.md").write_text("# Nine engines\n")
+    rows = [
+        counted("xgrammar", wrong=3),
+        counted("maskforge", schemas=300, refused=1, judged=299),
+        counted("glrmask", schemas=300, judged=300, wrong=4, wrong_declared=3),
+    ]
+    (results / "engines" / "counts.csv").write_text(as_csv(Table.of("", COUNTS, rows)))
+    assert (
+        "on 300 schemas of JSONSchemaBench ([engines](engines/README.md)): maskforge 1 is wrong in 0"
+        " of 299 (1 not judged); glrmask 1 is wrong in 4 of 300, 3 of them declared."
+    ) in index_page(results)
 
 
 @pytest.mark.parametrize(
