@@ -4,7 +4,7 @@ It has one configuration: `maskforge.Compiler` has options for its caches alone.
 formats that the README speaks of is an option of the library in Rust, and none of the package.)
 
 A session can neither be copied nor taken back, so a clone replays what was consumed, at 3 µs per
-token. A mask takes from 41 µs to 17 s: with nine engines its masks took half of the time.
+token. A mask takes 41 µs to 17 s: half of the time of nine engines on the embedded cases.
 
 Sources: maskforge 0.1.1, its README and `_native.pyi`. Observed: a refused token leaves the session
 as it was; after the end-of-sequence id a mask is still written; the error of an unsupported schema

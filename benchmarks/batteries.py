@@ -132,9 +132,9 @@ def conformance(run: Path, *, read: bool) -> Files:
     )
     told = conformance_printing.as_markdown(table)
     page = f"# Conformance of the built-in engines\n\n{lead}\n\n{told}"
-    cells = conformance_printing.cell_rows(table)
-    kept = [name for name in cells[0] if name not in ("schema", "message")]
-    small = as_csv(Table.of("", kept, cells))
+    cells = conformance_printing.as_table(table)
+    kept = [one for one in cells.columns if one.name not in ("schema", "message")]
+    small = as_csv(Table.of("", kept, cells.rows))
     return {"README.md": page, "cells.csv": small, "manifest.json": _identity(made.manifest)}
 
 

@@ -144,7 +144,7 @@ class Engine(Protocol):
     # none is installed and none is asked for, that is installed for its hosts. `SLOW_MASKS` is True
     # where a mask takes milliseconds, `SLOW_TEXTS` where to consume a token does: less is asked of
     # such an engine. `SCRIPT_NEEDS` are further requirements of its texts in ``adapters/scripts``,
-    # bodies of functions that ask the library alone (`harness.bugs.scripts`).
+    # templates of functions' bodies that ask the library alone (`harness.bugs.scripts`).
 
     info: EngineInfo
 

@@ -49,11 +49,7 @@ _ALL: Final = (
         "accepter",
         "the engine allows the end where the text is not yet a complete JSON value",
     ),
-    VerdictKind(
-        DEAD_END,
-        "engine",
-        "the engine leads to a place where it allows nothing",
-    ),
+    VerdictKind(DEAD_END, "engine", "the engine leads to a place where it allows nothing"),
     VerdictKind(
         "mask_consume_mismatch",
         "engine",

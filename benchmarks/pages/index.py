@@ -32,7 +32,7 @@ from harness.engines.specs import DEFAULT, with_version
 _ABOUT: Final[Mapping[str, str]] = {
     "newest": "The newest engines, as shipped, and servers' presets, with their bugs",
     "later": "Which of these bugs later versions have still",
-    "values": "All of MaskBench, by values: refusals, times of compilation, losses and leaks",
+    "values": "MaskBench, by values: refusals, times of compilation, losses and leaks",
     "tools": "The tools of eleven public servers, by three engines and nine presets",
     "engines": "Nine engines on the same schemas, in pairs",
     "equal": "Schemas that mean the same: what engines do under one of two forms alone",
@@ -176,7 +176,7 @@ def tools(root: Path, group: str = SPECIFICATION) -> Source | None:
         words = [row["finding"].split(", ") for row in published.findings if row["engine"] == spec]
         counts = published.counts(spec)
         told = {name: counts[name] for name in ("loses", "leaks", "traps")}
-        wrong = sum(not set(told).isdisjoint(one) for one in words)
+        wrong = published.wrong(spec)
         failed = sum("no answer" in one for one in words)
         engine = with_version(spec, published.version(spec))
         answers.append(Answer(engine, published.tools, counts["refuses"], failed, wrong, **told))
@@ -354,7 +354,7 @@ def _choices(asked: Iterable[Sequence[Source | None]]) -> str:
 
 def later_versions(root: Path) -> str:
     """What became of the bugs in versions later than those that were asked."""
-    told = (_rows(root / "later" / f"{name}.csv") for name in ("changes", "counts"))
+    told = (_rows(root / "later" / f"{name}.csv") for name in ("changes", "counts", "compiled"))
     return " ".join(f"{one} ([later](later/README.md))." for one in in_a_sentence(*told))
 
 
@@ -444,7 +444,8 @@ def index_page(root: Path) -> str:
         "Results",
         "Which engine to trust with a JSON Schema; each in the configuration closest to the"
         " specification, with the options under which it takes most of what a schema allows, where"
-        f" nothing else is said. {SEE_MEANING}",
+        f" nothing else is said. outlines is the package outlines-core, which outlines-package, a"
+        f" server here, is made of. {SEE_MEANING}",
         *_answers(root),
         "## Where each comes from",
         "Each page is made by `make results ONLY=NAME`, this one by `make results ONLY=index`. In"

@@ -43,7 +43,7 @@ from harness.bugs.trial import LIMITS, Trial
 from harness.classification.departures import load_catalogue
 from harness.engines.environments import provide
 from harness.engines.specs import parse_spec, read_spec
-from harness.printable import plural
+from harness.printable import markdown, plural
 from harness.render.table import Row, Table
 from harness.validators.judge import Judge
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, bug_change
@@ -58,6 +58,7 @@ _COLUMNS: Final = (
     *("cases", "bug", "engine", "old", "new", "status", "reason", "effect", "title", "schemas"),
     *("judged", "schema", "text"),
 )
+_COMPILED: Final = ("compiled_by", "version", "schemas", "loses", "leaks", "traps")
 _AS_THEY_ARE: Final = ("effect", "title", "schemas", "judged", "schema", "text")
 _SAID: Final = {
     REMAINING: ("is there still", "are there still"),
@@ -123,12 +124,16 @@ def became(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def in_a_sentence(
-    rows: Iterable[Mapping[str, Any]], counted: Iterable[Mapping[str, Any]]
+    rows: Iterable[Mapping[str, Any]],
+    counted: Iterable[Mapping[str, Any]],
+    compiled: Iterable[Mapping[str, Any]] = (),
 ) -> Iterator[str]:
     """For each later version what it compiles, what became of the published bugs, and new ones.
 
-    `counted` are rows with `COUNTS`, those of the version that is published among them.
+    `counted` are rows with `COUNTS`, those of the version that is published among them; `compiled`
+    those of `of_compiled`.
     """
+    does = {(one["compiled_by"], one["version"]): one for one in compiled}
     late = {(read_spec(one["engine"]).name, one["version"]): one for one in counted}
     by_version: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -146,9 +151,16 @@ def in_a_sentence(
             parts.insert(
                 0,
                 f"of {int(now['schemas']):,} schemas it does not compile {int(now['timed_out']):,}"
-                f" in time, {old} {int(before['timed_out']):,}, and loses a value in"
-                f" {int(now['loses']):,} of the {int(now['judged']):,} that it compiles, {old} in"
-                f" {int(before['loses']):,} of {int(before['judged']):,}",
+                f" in time, {old} {int(before['timed_out']):,}",
+            )
+        if {("both", old), ("both", version), (version, version)} <= does.keys():
+            both, before = does["both", version], does["both", old]
+            alone = does[version, version]
+            parts.insert(
+                1,
+                f"of the {int(both['schemas']):,} that both compile it loses a value in"
+                f" {int(both['loses']):,}, {old} in {int(before['loses']):,}, and of the"
+                f" {int(alone['schemas']):,} that it alone compiles in {int(alone['loses']):,}",
             )
         yield f"{engine} has a later version, {version}: {'; '.join(parts)}"
 
@@ -171,7 +183,7 @@ def _line(row: Row) -> str:
     effect = str(row["effect"]).replace("_", " ")
     met = f"- `{row['bug']}` {effect} in {row['schemas']:,} of {row['judged']:,}"
     case = smallest_case(str(row["text"]), str(row["schema"]))
-    return f"{met}: {row['title']}{why}. {case}"
+    return f"{met}: {markdown(str(row['title']))}{why}. {case}"
 
 
 def _page(runs: Runs) -> str:
@@ -217,27 +229,38 @@ def _maskbench(runs: Runs) -> Iterator[str]:
     yield markdown_table(TIMES, tuple(times(told)))
 
 
-def of_the_same(rows: SchemaRows, old: str, new: str) -> str:
+def of_compiled(rows: SchemaRows, old: str, new: str) -> Iterator[Row]:
     """What two versions do with the schemas that both compile, and the new one with others."""
     compiling = [
         {name for name in (old, new) if name in one.done and one.done[name].outcome == COMPILED}
         for one in rows.rows
     ]
 
-    def does(name: str, compiled: set[str]) -> str:
+    for compiled, name in (({old, new}, old), ({old, new}, new), ({new}, new)):
         some = [one for one, names in zip(rows.rows, compiling, strict=True) if names == compiled]
         one = rows.where(some).told[name]
-        lost, leaked, trapped = (one[effect]["schemas"] for effect in ("loss", "leak", "trap"))
+        effects = {"loses": "loss", "leaks": "leak", "traps": "trap"}
+        yield {
+            "compiled_by": "both" if len(compiled) > 1 else one["version"],
+            "version": one["version"],
+            "schemas": len(some),
+            **{column: one[effect]["schemas"] for column, effect in effects.items()},
+        }
+
+
+def of_the_same(rows: SchemaRows, old: str, new: str) -> str:
+    """The same in words."""
+    before, now, alone = of_compiled(rows, old, new)
+
+    def does(one: Row) -> str:
         return (
-            f"{one['version']} loses a value in {lost:,}, leaks one in {leaked:,} and traps in"
-            f" {trapped:,}"
+            f"{one['version']} loses a value in {one['loses']:,}, leaks one in {one['leaks']:,} and"
+            f" traps in {one['traps']:,}"
         )
 
-    both, alone = {old, new}, {new}
     return (
-        f"Of {plural(compiling.count(both), 'schema')} that both compile {does(old, both)};"
-        f" {does(new, both)}. Of {compiling.count(alone):,} that the later one alone compiles"
-        f" {does(new, alone)}."
+        f"Of {plural(int(now['schemas']), 'schema')} that both compile {does(before)};"
+        f" {does(now)}. Of {alone['schemas']:,} that the later one alone compiles {does(alone)}."
     )
 
 
@@ -247,6 +270,9 @@ def _tables(runs: Runs) -> Mapping[str, Table]:
     if _MASKBENCH in runs:
         told = counts(SchemaRows.of(runs[_MASKBENCH]), SPECIFICATION)
         tables["counts"] = Table.of("", COUNTS, told)
+        rows = SchemaRows.of(runs[_MASKBENCH])
+        compiled = [one for pair in LATER for one in of_compiled(rows, *pair)]
+        tables["compiled"] = Table.of("", _COMPILED, compiled)
     return tables
 
 

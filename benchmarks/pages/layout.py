@@ -301,11 +301,12 @@ def smallest_case(text: str, schema: str) -> str:
 
     A character that cannot be seen, such as a wide space, stands as JSON escapes it.
     """
-    text, schema = (code(_short(_seen(part))) for part in (text, schema))
+    text, schema = (code(_short(seen(part))) for part in (text, schema))
     return f"Smallest case: {text} under {schema}."
 
 
-def _seen(text: str) -> str:
+def seen(text: str) -> str:
+    """A text in which a character that cannot be seen stands as JSON escapes it."""
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 

@@ -98,15 +98,16 @@ def refusals(rows: SchemaRows) -> Iterator[Row]:
 
 
 def _page(rows: SchemaRows) -> str:
+    whole = "the whole of MaskBench" if len(rows.rows) == rows.asked else "of MaskBench"
     lead = (
-        f"What engines do with whole values, {schemas_of(len(rows.rows), rows.asked)}: the whole of"
-        f" MaskBench, all of its families, in an order drawn by chance. {SEE_MEANING} Compilation"
+        f"What engines do with whole values, {schemas_of(len(rows.rows), rows.asked)}: {whole},"
+        f" all of its families, in an order drawn by chance. {SEE_MEANING} Compilation"
         " may take 3 s of processor time. Written by `make results ONLY=values`; what each engine"
         " does with each schema is in [schemas.csv](schemas.csv), counts are in"
         " [counts.csv](counts.csv), versions and options in [manifest.json](manifest.json)."
     )
     return page(
-        "All of MaskBench, by values",
+        "MaskBench, by values",
         lead,
         "\n".join(sentence(*one) for one in rows.told.items()),
         remarks_of(rows.remarked("case_budget"), rows.remarked(*FAILED)),

@@ -16,23 +16,42 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.pages.index import choices
-from benchmarks.pages.layout import SERVERS
+from benchmarks.pages.layout import SERVERS, seen
 from benchmarks.site.published import Published, PublishedBug
-from harness.engines.specs import read_spec
-from harness.printable import code, markdown, printable
+from harness.bugs.scripts import marked
+from harness.engines.specs import adapter_class, built_in, read_spec
+from harness.printable import code, markdown
 from harness.render.table import Table, as_markdown
+from harness.spelling_profile.printing import visible
+from harness.spelling_profile.profile import AnswerKind
+from harness.verdict_kinds import ACCEPTANCES, BUG, MEANINGS, REJECTIONS
 
 _COPIED: Final = ("docs", "results", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
 _LINK: Final = re.compile(r"(?<!!)\[((?:[^\[\]]|\\[\[\]])*)\]\(([^)\s]+)\)")
 _MEANT: Final = {
     "loses": "has a valid value that it writes in no usual spelling",
-    "leaks": "lets an invalid value through",
+    "leaks": "lets an invalid value through; what `format` alone forbids is not counted",
     "traps": "takes a valid value from the start, and then forbids its end",
     "refuses": "does not compile the schema",
-    "too slow": "uses up the time or the memory for compiling, or crashes",
+    "too slow": "uses up the time for compiling (as long as *how* says) or the memory, or crashes",
+    "judged": "the schemas for which it decides a value: losses, leaks and traps are of these",
 }
-_ALIKE: Final = {True: "yes", False: "no", None: "unclear"}
+_OF_AN_ENGINE: Final = {
+    **_MEANT,
+    r"\[config=shipped\]": "with the options that the library has where nobody sets any; without"
+    " it, those under which it takes most of what a schema allows",
+    "(loses)": "in brackets, by unusual values alone, such as control characters",
+}
 _SHOWN: Final = 90
+_NAMED: Final = 3
+"""Places of a keyword that are named."""
+_SPELLED: Final = (
+    AnswerKind.YES,
+    AnswerKind.NO,
+    AnswerKind.OPTION,
+    AnswerKind.UNCLEAR,
+    "no answer",
+)
 
 
 def write_pages(root: Path, out: Path) -> Published:
@@ -91,7 +110,7 @@ def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _short(text: str) -> str:
-    text = printable(text, "")
+    text = seen(text)
     return code(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…") if text else ""
 
 
@@ -109,22 +128,36 @@ def _counted(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 _OF_NEWEST: Final = ("engine", "refuses", "too slow", "loses", "traps", "leaks", "judged")
 
 
-def _newest(rows: Sequence[Mapping[str, str]], names: Iterable[str], place: str = "") -> list[str]:
-    """What engines do with schemas of JSONSchemaBench, where that is published.
+def _newest(
+    published: Published, names: Iterable[str], place: str = "", only: str = ""
+) -> list[str]:
+    """What engines, or `only` one, do with schemas of JSONSchemaBench, where that is published.
 
-    Those of `names` have a page. To servers values alone were put: they have a table of their own.
+    Those of `names` have a page. To servers values alone were put, and to the engines that the page
+    on all of them has alone: these have tables of their own.
     """
-    on_servers = [one for one in rows if one["group"] == SERVERS]
-    libraries = [one for one in rows if one["group"] != SERVERS]
+
+    def mine(rows: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
+        return [one for one in rows if only in ("", read_spec(one["engine"]).name)]
+
+    known = {read_spec(one["engine"]).name for one in published.newest}
+    others = [one for one in published.engines_page if one["engine"] not in known]
+    on_servers = [one for one in published.newest if one["group"] == SERVERS]
+    libraries = [one for one in published.newest if one["group"] != SERVERS]
     values_alone = "a server's preset, asked by values alone,"
     return [
-        *_newest_of(libraries, names, place, "an engine"),
-        *_newest_of(on_servers, names, place, values_alone),
+        *_newest_of(mine(libraries), names, place, "an engine"),
+        *_newest_of(mine(on_servers), names, place, values_alone),
+        *_newest_of(mine(others), names, place, "an engine, asked by values alone,", "engines"),
     ]
 
 
 def _newest_of(
-    rows: Sequence[Mapping[str, str]], names: Iterable[str], place: str, who: str
+    rows: Sequence[Mapping[str, str]],
+    names: Iterable[str],
+    place: str,
+    who: str,
+    page: str = "newest",
 ) -> list[str]:
     if not rows:
         return []
@@ -136,7 +169,7 @@ def _newest_of(
         slow = sum(int(one[word]) for word in ("crashed", "timed_out", "out_of_memory"))
         counts = {word: one[word] for word in _OF_NEWEST[3:]}
         told.append({"engine": link, "refuses": one["refused"], "too slow": slow, **counts})
-    how = f"[how]({place}results/newest/README.md)"
+    how = f"[how]({place}results/{page}/README.md)"
     return [
         f"Of {rows[0]['schemas']} schemas of JSONSchemaBench ({how}) {who} …",
         _counted(_OF_NEWEST, told),
@@ -159,8 +192,16 @@ def _start(published: Published, out: Path) -> str:
             " Schema. What each gets wrong is proven here by texts that it allows or refuses."
         ),
     ]
-    parts += [choices(published.root), "[How that was found, and where](results/README.md)."]
-    parts += _newest(published.newest, published.engines)
+    parts += [
+        choices(published.root),
+        (
+            "Named are the best, and those that such counts cannot tell from them; *wrong* are"
+            " schemas with a loss, a leak or a trap, of those that it compiles. Servers were asked"
+            " by values alone, which finds less: do not compare them with libraries."
+            " [How that was found, and of how many](results/README.md)."
+        ),
+    ]
+    parts += _newest(published, published.engines)
     if rows:
         parts += [
             (
@@ -171,8 +212,9 @@ def _start(published: Published, out: Path) -> str:
             "\n".join(f"- **{word}**: {meant}" for word, meant in _MEANT.items()),
             (
                 "Counts of losses, leaks and traps are lower bounds; what is too slow depends on"
-                " the machine. Unusual values are not counted here; the engines' pages have them,"
-                " with their [bugs](bugs/index.md)."
+                " the machine. Unusual values are not counted here: [newest](results/newest/"
+                "README.md) and [tools](results/tools/README.md) have them. Each engine's page has"
+                " its [bugs](bugs/index.md)."
             ),
         ]
     others = [f"[{name}](engines/{name}.md)" for name in published.engines if name not in asked]
@@ -205,8 +247,11 @@ def _cells(row: Mapping[str, object]) -> Iterator[object]:
 
 def _engine(name: str, specs: Sequence[str], published: Published) -> str:
     title = f"# {name} {published.version(name)}".rstrip()
-    mine = [one for one in published.newest if read_spec(one["engine"]).name == name]
-    parts = [title, *_newest(mine, (), "../"), *_tools(specs, published)]
+    package = adapter_class(built_in()[name]).DISTRIBUTION if name in built_in() else name
+    title += f" (the package {package})" * (package != name)
+    parts = [title, *_newest(published, (), "../", name), *_tools(specs, published)]
+    if len(parts) > 1:
+        parts.append("\n".join(f"- **{word}**: {meant}" for word, meant in _OF_AN_ENGINE.items()))
     parts += [*_bugs_of(name, published), *_keywords(name, published)]
     parts += _spellings(specs, published)
     parts += [f'Badge: <a href="../badges/{name}.json">badges/{name}.json</a>']
@@ -249,29 +294,57 @@ def _keywords(name: str, published: Published) -> Iterator[str]:
     yield (
         f"{len(cells):,} keywords at places: "
         + ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common())
-        + ". [What that means](../docs/conformance.md)."
+        + ". [What that means](../docs/conformance.md),"
+        " [all of them](../results/conformance/README.md)."
     )
     wrong: dict[str, list[dict[str, str]]] = defaultdict(list)
     for one in cells:
         if one["outcome"].startswith("too_"):
             wrong[one["keyword"]].append(one)
+    asked = Counter(one["keyword"] for one in cells)
     if wrong:
+        yield (
+            "Where it is too lax or too strict; what it declares or warns of is left out. A text is"
+            " that of the place named first."
+        )
         yield _table(
             ("keyword", "places", "let through", "forbidden"),
             (
                 {
                     "keyword": code(keyword),
-                    "places": len(rows),
-                    "let through": _short(_least(rows, "let_through")),
-                    "forbidden": _short(_least(rows, "forbidden")),
+                    "places": _places(rows, asked[keyword]),
+                    "let through": _short(_first(rows, "let_through")),
+                    "forbidden": _short(_first(rows, "forbidden")),
                 }
                 for keyword, rows in sorted(wrong.items(), key=lambda one: (-len(one[1]), one[0]))
             ),
         )
 
 
-def _least(rows: Iterable[Mapping[str, str]], column: str) -> str:
-    return min((one[column] for one in rows if one[column]), key=len, default="")
+def _plainest(rows: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """The plainest place first; below `not` the text of a place would mean the opposite."""
+    return sorted(rows, key=lambda one: (one["place"] != "root", one["place"] == "not"))
+
+
+def _places(rows: Sequence[Mapping[str, str]], asked: int) -> str:
+    if len(rows) == asked:
+        return f"all {asked}"
+    named = ", ".join(code(one["place"]) for one in _plainest(rows)[:_NAMED])
+    return f"{named}{' …' * (len(rows) > _NAMED)}, {len(rows)} of {asked}"
+
+
+def _first(rows: Iterable[Mapping[str, str]], column: str) -> str:
+    return next((one[column] for one in _plainest(rows) if one[column]), "")
+
+
+def _status(row: Mapping[str, Any]) -> str:
+    """What was answered to a spelling, as the page on spellings counts it."""
+    if "option" in row:
+        return AnswerKind.OPTION
+    if row["allowed"] is None:
+        is_unclear = row.get("why", "").startswith("cannot be said")
+        return AnswerKind.UNCLEAR if is_unclear else "no answer"
+    return AnswerKind.YES if row["allowed"] else AnswerKind.NO
 
 
 def _spellings(specs: Sequence[str], published: Published) -> Iterator[str]:
@@ -282,46 +355,59 @@ def _spellings(specs: Sequence[str], published: Published) -> Iterator[str]:
     yield "[What is asked](../docs/spellings.md), [all engines](../results/spellings/README.md)."
     rows = []
     for spec in asked:
-        answers = [_ALIKE[one.get("allowed")] for one in published.spellings[spec]["rows"]]
-        counted = {word: answers.count(word) for word in _ALIKE.values()}
-        rows.append({"asked": code(spec), **counted})
-    yield _table(("asked", *_ALIKE.values()), rows)
+        answers = [_status(one) for one in published.spellings[spec]["rows"]]
+        rows.append({"asked": code(spec), **{word: answers.count(word) for word in _SPELLED}})
+    yield _table(("asked", *_SPELLED), rows)
     refused = [one for one in published.spellings[asked[0]]["rows"] if one["allowed"] is False]
     if refused:
-        yield f"What {code(asked[0])} does not take:"
+        yield f"What {code(asked[0])} does not take, or only with other options:"
         yield _table(
-            ("spelling", "text"),
-            ({"spelling": one["id"], "text": _short(one["text"])} for one in refused),
+            ("spelling", "text", "answer"),
+            (
+                {"spelling": one["id"], "text": code(visible(one["text"])), "answer": _status(one)}
+                for one in refused
+            ),
         )
 
 
 def _bugs_of(name: str, published: Published) -> Iterator[str]:
-    bugs = [one for one in published.bugs if name in (one.key, *one.others)]
+    mine = {one.id: one for one in reversed(published.bugs) if one.key == name}
+    foreign = {one.id: one for one in published.bugs if name in one.also_bug_of}
+    own = {id_: one for id_, one in foreign.items() if one.id_of(name) not in mine}
     yield "## Bugs"
-    if not bugs:
+    if packages := published.packages.get(name):
+        pages = {adapter_class(path).DISTRIBUTION: one for one, path in built_in().items()}
+        made_of = [
+            f"[{package} {version}]({pages[package]}.md)" if package in pages else package
+            for package, version in packages.items()
+        ]
+        yield f"Its bugs are those of what it runs: {', '.join(made_of)}."
+    elif not mine and not own:
         yield "No list of its bugs is published; `maskcourt bugs RUN` makes one of a run."
-        return
-    seen: dict[str, PublishedBug] = {}
-    for one in bugs:
-        seen.setdefault(one.id, one)
-    yield _list(seen.values())
+    if mine:
+        yield _list(list(mine.values())[::-1])
+    if own:
+        yield "Found as another engine's, and its own, too:"
+        yield _list(own.values(), of_others=True)
 
 
-def _list(bugs: Iterable[PublishedBug], place: str = "../bugs/") -> str:
-    """A row for each topic: its first bug, and the others."""
+def _list(bugs: Iterable[PublishedBug], place: str = "../bugs/", *, of_others: bool = False) -> str:
+    """A row for each topic: its first bug, and the others; of other engines' where it was found."""
     topics: dict[tuple[str, ...], list[PublishedBug]] = defaultdict(list)
     for one in bugs:
         topics[one.topic].append(one)
     rows = []
     for first, *others in topics.values():
         link, *more = (f"[{one.id}]({place}{one.id}.md)" for one in (first, *others))
-        told = [
-            f"{also} ({one.state})" if one.state else also
-            for also, one in zip(more, others, strict=True)
-        ]
-        cells = (link, first.title, first.effect.replace("_", " "), first.state or "still there")
+        found = [f"{one.key} {one.version}" if of_others else one.state for one in (first, *others)]
+        told = [f"{also} ({where})" for also, where in zip(more, found[1:], strict=True)]
+        cells = (link, markdown(first.title), first.effect.replace("_", " "), found[0])
         rows.append(f"| {' | '.join((*cells, ', '.join(told)))} |")
-    head = "| bug | what | costs | | under the same keywords |", "| --- | --- | --- | --- | --- |"
+    where = "found in" if of_others else "newest version asked"
+    head = (
+        f"| bug | what | costs | {where} | under the same keywords |",
+        "| --- | --- | --- | --- | --- |",
+    )
     return "\n".join([*head, *rows])
 
 
@@ -329,7 +415,13 @@ def _bugs(groups: Iterable[Sequence[PublishedBug]]) -> str:
     by_engine: dict[str, list[PublishedBug]] = defaultdict(list)
     for bugs in groups:
         by_engine[bugs[0].key].append(bugs[0])
-    parts = ["# Bugs", "Each with its smallest case. The address is the bug's id and stays."]
+    parts = [
+        "# Bugs",
+        (
+            "Each with its smallest case. The address is the bug's id; one that no result lists any"
+            " more has no page."
+        ),
+    ]
     for engine, bugs in sorted(by_engine.items()):
         parts += [f"## {engine}", _list(bugs, "")]
     parts += [] if by_engine else ["None are published."]
@@ -339,18 +431,25 @@ def _bugs(groups: Iterable[Sequence[PublishedBug]]) -> str:
 def _bug(bugs: Sequence[PublishedBug]) -> str:
     """A bug's page; several results may have it."""
     first = bugs[0]
-    parts = [f"# {first.id}: {first.title}"]
+    parts = [f"# {first.id}: {markdown(first.title)}"]
     facts = [f"Engine: [{first.key}](../engines/{first.key}.md) {first.version}"]
-    facts += [f"Also in: {', '.join(first.others)}"] if first.others else []
-    facts += [f"It costs: {first.effect.replace('_', ' ')}"] if first.effect else []
-    facts += [f"Versions: {one.state}" for one in bugs if one.state]
-    facts += [f"Known upstream: <{first.thread}>"] if first.thread else []
+    also = [f"{name} ({c})" if c != BUG else name for name, c in first.others.items()]
+    facts += [f"Also in: {', '.join(also)}"] if also else []
+    costs = MEANINGS.get(first.effect, "")
+    facts += [f"It costs: {first.effect.replace('_', ' ')}: {costs}"] if costs else []
+    facts += [f"Newest version asked: {first.state}"]
+    if (known := first.upstream) is not None:
+        facts.append(f"Known upstream: <{known.thread}>, {known.status}")
     facts += [f"From: [{one.source}](../results/{one.source})" for one in bugs]
     parts.append("\n".join(f"- {one}" for one in dict.fromkeys(facts)))
-    parts += ["## Smallest case", "Schema", _fenced(first.schema, "json"), "Text"]
-    parts.append(_fenced(printable(first.text, "")))
-    if "»" in first.text:
-        parts.append("Between the marks is what the engine gets wrong.")
+    made = next(filter(None, (one.bug for one in bugs)), None)
+    text = marked(made) if made and first.kind in REJECTIONS else first.text
+    valid = ", valid and refused" * (first.kind in REJECTIONS)
+    valid += ", invalid and allowed" * (first.kind in ACCEPTANCES)
+    parts += ["## Smallest case", "Schema", _fenced(first.schema, "json"), f"Text{valid}"]
+    parts.append(_fenced(seen(text)))
+    if "»" in text:
+        parts.append("Between the marks is what the engine refuses.")
     scripts = [one.script for one in bugs if one.script]
     parts.append("## Script")
     if scripts:
@@ -369,9 +468,9 @@ def _fenced(text: str, language: str = "text") -> str:
 def _badge(name: str, published: Published) -> dict[str, object]:
     """What an endpoint of shields.io answers: what an engine does with the tools' schemas."""
     asked = published.was_asked_about_tools(name)
-    counts = published.counts(name)
-    wrong = counts["loses"] + counts["leaks"] + counts["traps"]
-    message = published.did(name) + f" of {published.tools}" if asked else "not asked"
+    counts, wrong = published.counts(name), published.wrong(name)
+    refused = f", {counts['refuses']} refused" * bool(counts["refuses"])
+    message = f"tools: {wrong} wrong{refused} of {published.tools}" if asked else "tools: not asked"
     color = "lightgrey" if not asked else "red" if counts["leaks"] else "orange"
     return {
         "schemaVersion": 1,

@@ -5,19 +5,23 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from packaging.version import Version
+
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id, concerned
-from harness.bugs.listing import Bug, load_reports
+from harness.bugs.listing import Bug, Report, load_reports
 from harness.bugs.scripts import no_script, script
 from harness.engines.specs import parse_spec, read_spec
-from harness.printable import markdown
+from harness.printable import spreadsheet_cell
+from harness.verdict_kinds import BUG
 
 _CONTROLS: Final = {"r": "\r", "n": "\n", "t": "\t"}
 
@@ -26,7 +30,10 @@ _CONTROLS: Final = {"r": "\r", "n": "\n", "t": "\t"}
 class PublishedBug:
     """A bug as a result has it: of which `engine` and `version`, with the smallest case.
 
-    `text` is as it was printed, the fault between marks where they are known; `at` is its byte.
+    `text` is as it was printed, the fault between marks where they are known; `at` is its byte, at
+    which `token` was refused, where it is about a token. `state` says in which version it was
+    looked for last, and whether it was there. `others` are the classes that other engines' errors
+    with the same case have.
     """
 
     id: str
@@ -40,7 +47,8 @@ class PublishedBug:
     kind: str = ""
     at: int = -1
     effect: str = ""
-    others: tuple[str, ...] = ()
+    token: str = ""
+    others: Mapping[str, str] = field(default_factory=dict)
     schemas: int = 0
     judged: int = 0
 
@@ -55,10 +63,20 @@ class PublishedBug:
         return self.effect, *(concerned(case) or (self.id,))
 
     @property
-    def thread(self) -> str:
-        """Where it is reported upstream; empty where no report is known."""
-        known = load_reports().get(self.id)
-        return known.thread if known else ""
+    def upstream(self) -> Report | None:
+        """What is known upstream."""
+        return load_reports().get(self.id)
+
+    @property
+    def also_bug_of(self) -> list[str]:
+        """Other engines of which it is a bug, too: neither declared nor warned of."""
+        return [name for name, class_ in self.others.items() if class_ == BUG]
+
+    def id_of(self, engine: str) -> str:
+        """The id of the same case as another engine's bug; empty where it cannot be made again."""
+        if self.bug is None:
+            return ""
+        return bug_id(replace(self.bug.error, engine=engine), self.bug.at)
 
     @cached_property
     def bug(self) -> Bug | None:
@@ -84,7 +102,8 @@ class PublishedBug:
             parts = [_raw(one, controls) for one in (before, fault, after)]
             text, at = b"".join(parts), len(parts[0]) if mark else self.at
             case = ErrorCase(self.key, self.kind, self.schema, text)
-            for token in [b"", *([parts[1]] if len(parts[1]) > 1 else [])]:
+            tokens = [b"", _raw(self.token, controls), parts[1] if len(parts[1]) > 1 else b""]
+            for token in dict.fromkeys(tokens):
                 for place in dict.fromkeys([at, -1, *range(len(text) + 1)]):
                     yield replace(case, token=token, token_at=at if token else 0), place
 
@@ -106,8 +125,16 @@ class PublishedBug:
             upstream=None,
             versions={},
             shared=False,
-            keyword=next(iter(re.findall(r"under `(\w+)`|^`(\w+)`", self.title)), ("", ""))[0],
+            keyword=_keyword(self.title),
         )
+
+
+def _keyword(title: str) -> str:
+    """The keyword that a bug's title names first as broken, or in force; JSON's own grammar."""
+    if title.startswith("invalid JSON"):
+        return "json"
+    patterns = r"breaks `([$\w]+)`", r"under `([$\w]+)`", r"^`([$\w]+)`"
+    return next((one[1] for text in patterns if (one := re.search(text, title))), "")
 
 
 def _raw(printed: str, controls: str) -> bytes:
@@ -134,6 +161,8 @@ class Published:
     tool_names: tuple[str, ...] = ()
     bugs: list[PublishedBug] = field(default_factory=list)
     newest: list[dict[str, str]] = field(default_factory=list)
+    engines_page: list[dict[str, str]] = field(default_factory=list)
+    packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, root: Path) -> Published:
@@ -149,6 +178,8 @@ class Published:
             names,
             list(_listed(root)),
             _rows(root / "newest" / "counts.csv"),
+            _rows(root / "engines" / "counts.csv"),
+            _packages(root),
         )
 
     @property
@@ -156,6 +187,7 @@ class Published:
         """By engine its specs, as they were asked, in the order in which they are first met."""
         named = [*(one["engine"] for one in self.findings), *self.spellings]
         named += [*(one["engine"] for one in self.cells), *(one.engine for one in self.bugs)]
+        named += [one["engine"] for one in self.engines_page]
         found: dict[str, list[str]] = {}
         for spec in dict.fromkeys(named):
             found.setdefault(read_spec(spec).name, []).append(spec)
@@ -184,16 +216,36 @@ class Published:
         return {word: words.count(word) for word in ("refuses", "loses", "traps", "leaks")}
 
     def did(self, spec: str) -> str:
-        """The same in words; empty where it was not asked about tools."""
+        """The same in words."""
         words = [f"{word} {count}" for word, count in self.counts(spec).items() if count]
-        return (", ".join(words) or "nothing") if self.was_asked_about_tools(spec) else ""
+        return ", ".join(words) or "does nothing wrong with everyday values"
+
+    def wrong(self, spec: str) -> int:
+        """With how many tools' schemas it loses, leaks or traps, by everyday values."""
+        words = [set(one["finding"].split(", ")) for one in self.findings if one["engine"] == spec]
+        return sum(not one.isdisjoint(("loses", "leaks", "traps")) for one in words)
 
     def was_asked_about_tools(self, spec: str) -> bool:
         return any(one["engine"] == spec for one in self.findings)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.exists() else []
+    """The rows of a table; of its texts what kept a spreadsheet from computing them is left out."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return [
+        {name: _text(cell or "") for name, cell in row.items()} for row in csv.DictReader(lines)
+    ]
+
+
+def _text(cell: str) -> str:
+    return cell[1:] if cell[:1] == "'" and spreadsheet_cell(cell[1:]) == cell else cell
+
+
+def _packages(root: Path) -> dict[str, Mapping[str, str]]:
+    """What the servers of `newest` are made of, by their specs."""
+    manifest = (_json(root / "newest" / "manifest.json") or {}).get("servers", {})
+    engines = manifest.get("identity", {}).get("engines", {})
+    return {spec: one.get("packages", {}) for spec, one in engines.items()}
 
 
 def _json(path: Path) -> Any:
@@ -208,28 +260,41 @@ def published_bugs(file: Path, changes: Mapping[str, str] | None = None) -> Iter
                 one["id"],
                 one["engine"],
                 one["version"],
-                markdown(one["title"]),
+                one["title"],
                 compact(one["schema"]),
                 one["text"],
                 f"{file.parent.name}/README.md",
                 kind=one["kind"],
-                state=(changes or {}).get(one["id"], ""),
+                state=(changes or {}).get(one["id"], f"in {one['version']}"),
                 at=one["at"],
                 effect=one.get("effect", ""),
-                others=tuple(one.get("others") or ()),
+                token=one.get("token", ""),
+                others=one.get("others") or {},
                 schemas=one.get("cases", 0),
                 judged=one.get("judged", 0),
             )
 
 
+def states(rows: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """What became of bugs, by id, in the newest version in which each was looked for.
+
+    What is there still by any of the rows of that version is not fixed.
+    """
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in rows:
+        if row["status"] in ("fixed", "new", "remaining"):
+            found[row["bug"]][row["new"]].add(row["status"])
+    newest = {id_: max(versions, key=Version) for id_, versions in found.items()}
+    return {
+        id_: f"{'fixed in' if found[id_][version] == {'fixed'} else 'in'} {version}"
+        for id_, version in newest.items()
+    }
+
+
 def _listed(root: Path) -> Iterator[PublishedBug]:
     """The bugs of all results, those of `newest` first."""
-    changes = {
-        row["bug"]: f"{row['status']} in {row['new']}"
-        for name in ("versions", "later")
-        for row in _rows(root / name / "changes.csv")
-        if row["status"] in ("fixed", "new")
-    }
+    tables = (root / name / "changes.csv" for name in ("versions", "later"))
+    changes = states(row for table in tables for row in _rows(table))
     files = root.glob("*/bugs.json")
     for path in sorted(files, key=lambda path: (path.parent.name != "newest", path)):
         yield from published_bugs(path, changes)

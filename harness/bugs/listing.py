@@ -34,6 +34,7 @@ _AS_THEY_ARE: Final = (
 _ORDER: Final = ((*LEAKS, *LOSSES), TRAPS, (FORMAT_ONLY, NOT_JSON, ""))
 """Effects in the order in which bugs are listed; all others come last."""
 _SEVERITIES: Final = (*WORST_FIRST, "")
+_LEFT_OUT: Final = "spellings and unclear ones left out"
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class Bug(ShrunkVerdict):
     @property
     def shown_in_words(self) -> str:
         """In how many schemas what shows it, the worst first."""
-        counted = [(many, IN_FULL[name]) for name, many in self.severities.items() if many]
-        return ", ".join(f"{many:,} {words}" for many, words in counted)
+        shown = self.severities if self.effect else {}  # of a mismatch no value is known
+        return ", ".join(f"{many:,} {IN_FULL[name]}" for name, many in shown.items() if many)
 
     @property
     def effect_in_words(self) -> str:
@@ -134,7 +135,7 @@ class Bug(ShrunkVerdict):
         named = (
             name if class_ == BUG else f"{name} ({class_})" for name, class_ in self.others.items()
         )
-        return ", ".join(named) or "no other engine that was asked"
+        return ", ".join(named) or "no other engine of the run"
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -214,10 +215,10 @@ class BugList:
     def told(self, class_: str = BUG, most: int | None = None) -> Iterator[str]:
         """How many verdicts of a class the bugs explain, and the first reasons why not the rest."""
         if not self.verdicts:
-            yield f"no verdicts of the class {class_}"
+            yield f"no verdicts of the class {class_}, {_LEFT_OUT}"
             return
         words = "bug explains" if len(self.bugs) == 1 else "bugs explain"
-        of = f"{plural(self.verdicts, 'verdict')} of the class {class_}"
+        of = f"{plural(self.verdicts, 'verdict')} of the class {class_}, {_LEFT_OUT}"
         yield f"{len(self.bugs):,} {words} {self.percent_explained} of {of}"
         for reason, number in Counter(self.unexplained).most_common(most):
             yield f"{reason}: {number:,}"

@@ -11,7 +11,7 @@ from harness.bugs.scripts import marked
 from harness.console import say
 from harness.engines.specs import read_spec
 from harness.live import LiveLine
-from harness.printable import printable
+from harness.printable import plural, printable
 from harness.verdict_kinds import BUG
 
 
@@ -23,23 +23,23 @@ class ShrinkProgress(LiveLine):
 
     def tell(self, done: int, wanted: int, bugs: int) -> None:
         """Say how far it is; how many are wanted in the end is not known before."""
-        note = f"{bugs} bugs so far, {wanted} more to shrink"
+        note = f"{plural(bugs, 'bug')} so far, {wanted} more to shrink"
         self.update(done, note, total=done + wanted)
         if self.is_due():
-            self.plain(f"{done:,} verdicts shrunk, {note}")
+            self.plain(f"{plural(done, 'verdict')} shrunk, {note}")
 
 
 def print_bug(bug: Bug) -> None:
     kind = bug.error.kind.replace("_", " ")
     shown = f": {bug.shown_in_words}" * bool(bug.shown_in_words)
-    met = f"in {bug.cases:,} of {bug.judged:,} {bug.error.about}s{bug.share.in_brackets}"
+    met = f"in {bug.cases:,} of {plural(bug.judged, bug.error.about)}{bug.share.in_brackets}"
     such = bug.case if bug.error.about == "pattern" else bug.verdict
     lines = [
         bug.title,
         *filter(None, [bug.effect_in_words]),
         f"{bug.error.about:7} {bug.error.compiled}",
         f"text    {marked(bug)}",
-        f"{met}{shown}; {bug.verdicts:,} verdicts, such as {such}",
+        f"{met}{shown}; {plural(bug.verdicts, 'verdict')}, such as {such}",
         _upstream(bug),
     ]
     if bug.also_in:

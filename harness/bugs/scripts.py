@@ -20,7 +20,7 @@ from harness.engines.specs import adapter_class, built_in, read_spec
 from harness.printable import code, escaped, markdown, printable
 from harness.protocol import settle_switches
 from harness.schemas.schema import LISTS, SINGLE
-from harness.verdict_kinds import MEANINGS, REJECTIONS, WRONG_BITS
+from harness.verdict_kinds import MEANINGS, NOT_JSON, REJECTIONS, WRONG_BITS
 
 if TYPE_CHECKING:
     import jinja2
@@ -118,8 +118,9 @@ def script(bug: Bug) -> str:
 
 def _opinions(bug: Bug) -> str:
     """The programs that say of a text what the harness says."""
-    of_pattern = bug.error.about == "pattern"
-    return _DIALECTS[bug.keyword][0] if of_pattern else "jsonschema and jsonschema-rs"
+    if bug.error.about == "pattern":
+        return _DIALECTS[bug.keyword][0]
+    return "a strict parser" if bug.effect == NOT_JSON else "jsonschema and jsonschema-rs"
 
 
 def section(keyword: str) -> str:
@@ -190,7 +191,7 @@ def _what_happens(bug: Bug) -> list[str]:
         token = f", as the one token {code(repr(bug.error.token))}" if bug.error.token else ""
         word, does = "valid", f"refuses it at the place marked »…«{token}"
         text = _fenced(marked(bug))
-    what = f"this text is {word} ({_opinions(bug)} agree), and the engine {does}:"
+    what = f"this text is {word} by {_opinions(bug)}, and the engine {does}:"
     return [what, text, f"Specified in {section(bug.keyword)}"]
 
 

@@ -172,7 +172,7 @@ class _Tries:
             if told := [one for one in self.mended[what] if one]:
                 yield f"{what}: mends {', '.join(told)}"
             if "" in self.mended[what]:
-                yield f"{what}: it takes the schema then"
+                yield f"{what}: it takes the schema then, check it again"
         if (self.problems or self.texts) and self.stops():
             yield "other remedies were not tried for want of time (--shrink-budget)"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,10 +50,16 @@ def headline(answer: Answer) -> str:
         case "failed":
             return f"{answer.name} gives no answer: {answer.message}"
         case "errs":
-            told = (IN_WORDS[effect] for effect in by_effect(answer) if effect not in SPELLINGS)
-            alone = any(error.effect in COSTLY for error in answer.errors) and not answer.is_urgent
-            return f"{answer.name} {' and '.join(told)}{', with unusual values alone' * alone}"
+            return f"{answer.name} {_told(answer)}"
     return f"{answer.name}: {_NO_VALUE if answer.errors else 'no error found'}"
+
+
+def _told(answer: Answer, most: Container[str] = IN_WORDS) -> str:
+    """What an engine does, and whether unusual values alone show that it costs one."""
+    effects = [one for one in by_effect(answer) if one in most and one not in SPELLINGS]
+    rare = (", with unusual values alone," * (e in COSTLY and not answer.costs(e)) for e in effects)
+    parts = (f"{IN_WORDS[one]}{alone}" for one, alone in zip(effects, rare, strict=True))
+    return " and ".join(parts).rstrip(",")
 
 
 def by_effect(answer: Answer) -> dict[str, list[ProvenError]]:
@@ -93,7 +99,8 @@ def answer_lines(answer: Answer) -> list[str]:
 
 def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
     yield cut(printable(f"{begins}{''.join(error_parts(one, WIDTH - len(begins)))}", ""))
-    yield cut(f"    {printable('; '.join(filter(None, (_title(one), IN_FULL[one.severity]))), '')}")
+    shown = IN_FULL[one.severity] if one.effect else ""
+    yield cut(f"    {printable('; '.join(filter(None, (_title(one), shown))), '')}")
     if (case := one.bug) is not None:
         shown = marked(case) if one.forbids else escaped(case.error.text)
         yield cut(printable(f"    smallest case: {shown} under {case.error.schema}", ""))
@@ -161,12 +168,10 @@ def advice_on(answers: Answers) -> list[str]:
 
 def _standing(answer: Answer) -> str:
     """Why an engine is ranked where it is, in brackets after its name."""
-    level, everyday, costly = answer.standing
+    level, _, costly = answer.standing
     reasons = {3: "refuses it", 4: "no answer"}
     if (reason := reasons.get(level)) is None:
-        effects = [one for one in by_effect(answer) if one not in SPELLINGS]
-        told = [IN_WORDS[one] for one in effects if one in COSTLY or not costly]
-        reason = " and ".join(told) + ", with unusual values alone" * bool(costly and not everyday)
+        reason = _told(answer, COSTLY if costly else IN_WORDS)
         if not costly:
             reason = ", but ".join(filter(None, (_NO_VALUE, reason)))
     return f"{answer.engine} ({reason})"

@@ -95,7 +95,9 @@ class SchemaCheck:
         self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
         self._threads: set[int] = set()
         self._budget, self._spent = request.compile_seconds, dict[str, float]()
-        self._late = f"not tried: others took {self._budget:g} s to compile (--compile-budget)"
+        self._late = (
+            f"not tried: other schemas took {self._budget:g} s to compile (--compile-budget)"
+        )
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -335,9 +337,9 @@ class _SmallestCases:
         rest: list[ProvenError] = []
         for one in dict.fromkeys([*reversed(first.values()), *ordered]):
             known = self._most is not None and self._alike[one.about] >= self._most
-            late = not one.is_spelling and not known and stops()
-            skipped += late
-            error = one if one.is_spelling or known or late else self._shrunk(one, schema, stops)
+            left = one.is_spelling or known
+            error = one if left or stops() else self._shrunk(one, schema, stops)
+            skipped += error.bug is None and not left and stops()
             self._alike[one.about] += error.bug is not None
             if error.bug is None:
                 rest.append(error)
@@ -349,7 +351,7 @@ class _SmallestCases:
         return tuple(sorted(every, key=lambda one: one.order)), skipped
 
     def _shrunk(self, one: ProvenError, schema: str, stops: Callable[[], bool]) -> ProvenError:
-        """An error with its smallest case, where that shows it."""
+        """An error with its smallest case, where that shows it and was not cut short."""
         run, witness = one.run, one.witness
         assert run is not None
         assert witness is not None
@@ -357,7 +359,7 @@ class _SmallestCases:
             about = (engines_of(run), self._catalogue, vocabulary_of(run), self._trial)
             self._shrinkers[run] = Shrinker(run, *about)
         sample = self._shrinkers[run].sample(witness, schema, one.class_, stops)
-        return one if sample.error is None else replace(one, bug=bug_of(run, sample))
+        return one if sample.error is None or stops() else replace(one, bug=bug_of(run, sample))
 
 
 class _Quiet(RunProgress):

@@ -8,8 +8,7 @@ what it printed when it compiled the schema, that it ignores the keyword); every
 verdict is a ``bug``. Where several entries fit, the first one counts. A class is never stored: it
 is computed whenever a run is read, with whatever catalogue is given. Entries on a behaviour that is
 about spellings are for the spelling profile, and their rules about traps: a verdict whose effect is
-a spelling has no departure.
-`docs/departures.md` explains the rules and their conditions.
+a spelling has no departure. `docs/departures.md` explains the rules and their conditions.
 """
 
 from __future__ import annotations

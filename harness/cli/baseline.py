@@ -55,12 +55,13 @@ class BaselineCheck:
             )
         known = self.read()
         outcomes = outcomes_of(stored_run(run, rule))
-        diff = against(known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
+        now = Baseline.of(bugs.bugs, outcomes)
+        diff = against(known or now, bugs.bugs, outcomes, bugs.unexplained)
         markdown = text.baseline_markdown(diff)
         for file, written in (
             (self.junit, text.baseline_junit(diff, outcomes)),
             (self.summary, markdown),
-            (self.write_baseline, Baseline.of(bugs.bugs, outcomes).text()),
+            (self.write_baseline, now.text()),
         ):
             if file is not None:
                 write_whole(file, written)

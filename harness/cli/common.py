@@ -83,7 +83,7 @@ class FailOn:
     def reasons(self, engines: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Why to fail, by the engines of a tally; departures and warnings are no bugs."""
         return [
-            f"{name}: {' and '.join(counts)} with {kind.replace('_', ' ')}"
+            f"{name}: {' and '.join(counts)}"
             for kind in self.kinds
             for name in engines
             if (counts := _counts(engines[name], kind))
@@ -93,12 +93,12 @@ class FailOn:
 def _counts(engine: Mapping[str, Any], kind: str) -> list[str]:
     if kind in FAILURES:
         names = ("loss", "leak", "trap") if kind == "value" else (kind,)
-        rates = [engine[name] for name in names]
-        counts = {"schema": sum(rate["schemas"] - rate["declared"] for rate in rates)}
+        every = [("schema", one, engine[one]["schemas"] - engine[one]["declared"]) for one in names]
     else:
-        counts = {"token": engine["by_class"][kinds.MAIN_KINDS[kind]][kinds.BUG]}
-        counts |= {what: engine[table][kind][kinds.BUG] for what, table in TEXT_TABLES.items()}
-    return [plural(number, what) for what, number in counts.items() if number]
+        every = [("token", kind, engine["by_class"][kinds.MAIN_KINDS[kind]][kinds.BUG])]
+        every += [(what, kind, engine[at][kind][kinds.BUG]) for what, at in TEXT_TABLES.items()]
+    found = ((plural(many, what), one.replace("_", " ")) for what, one, many in every if many)
+    return [" with ".join(one) for one in found]
 
 
 def print_as(kind: str, table: Table, notes: Iterable[str]) -> None:

@@ -16,6 +16,10 @@ SHOWN: Final = {
     one: one.replace("_", " ").replace("and strict", "and too strict") for one in STATUSES
 }
 """The outcomes in words."""
+_CELL: Final = (
+    *("keyword", "place", "engine", "version", "outcome", "let_through", "forbidden", "schema"),
+    "message",
+)
 
 
 def summary_cell(some: Sequence[CellOutcome]) -> str:
@@ -65,23 +69,13 @@ def _enforced(some: Sequence[CellOutcome]) -> str:
 
 
 def as_csv(table: ConformanceTable) -> str:
-    rows = cell_rows(table)
-    return tables.as_csv(Table.of("", rows[0], rows))
+    return tables.as_csv(as_table(table))
 
 
-def cell_rows(table: ConformanceTable) -> list[dict[str, str]]:
+def as_table(table: ConformanceTable) -> Table:
     """A row for each cell of each engine, with the texts behind it."""
-    return [
-        {
-            "keyword": one.keyword,
-            "place": one.place,
-            "engine": one.engine,
-            "version": table.engines[one.engine],
-            "outcome": one.status,
-            "let_through": str(one.let_through or ""),
-            "forbidden": str(one.forbidden or ""),
-            "schema": one.schema,
-            "message": one.message,
-        }
-        for one in table.outcomes
-    ]
+    rows = []
+    for one in table.outcomes:
+        row = {"version": table.engines[one.engine], "outcome": one.status, **vars(one)}
+        rows.append({name: str(row[name] or "") for name in _CELL})
+    return Table.of("", _CELL, rows)

@@ -54,7 +54,7 @@ class RunProgress(LiveLine):
         self._wrapped(f"vocabulary {vocabulary['name']}, {vocabulary['size']:,} tokens")
 
     def skip(self, already: int) -> None:
-        self.done = already
+        self.done, self._began = already, time.monotonic()
         self.update(already)
         if already:
             self.plain(f"{already} of {self.total} cases are there already")

@@ -60,7 +60,7 @@ class Vocabulary:
     eos_ids: tuple[int, ...]
     """The ids that end generation, at least one; the first is the usual one."""
     pattern: str | None = field(default=None, repr=False)
-    """The pre-tokeniser's expression where BPE by the ordinary ids is the model's own; or None."""
+    """The pre-tokeniser's regular expression if ordinary ids are byte-level BPE ranks, or None."""
 
     def __post_init__(self) -> None:
         for array in (self.offsets, self.special):

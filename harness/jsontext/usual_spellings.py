@@ -4,9 +4,8 @@ A value is what JSON Schema speaks of: 1 and 1.0 are one value, and members have
 writes it compactly, as Python's `json.dumps` does, or indented by two spaces; its members as they
 came, as the schema declares them, or as refusals of an engine lead; its characters raw or
 escaped; its numbers as they came, as the shortest decimal, as an integer, without an exponent, or
-in the 17 digits of which every program reads the same double.
-Here a text that is written up to some byte is finished in each of these ways. A value counts as
-lost only where an engine takes none of them.
+in the 17 digits of which every program reads the same double. Here a text that is written up to
+some byte is finished in each of these ways. A value is lost only where an engine takes none.
 """
 
 from __future__ import annotations

@@ -103,7 +103,8 @@ def headline(summary: Summary, *, intervals: bool = True) -> Table:
     )
     note = (
         "loses: cannot write a valid value; leaks: lets an invalid one through;\n"
-        "real: with a value of the data set; format, no JSON: let through, too"
+        "real: with a value of the data set; declared: by the engine, or warned of;\n"
+        "rare alone: beside these; format, no JSON: let through, too"
     )
     if intervals:
         note += ";\nin brackets: 95% intervals" if summary["sampled"] else f".\n{NO_SAMPLE}"

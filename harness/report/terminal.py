@@ -52,7 +52,8 @@ def _tables(summary: Summary) -> Iterator[Table]:
     if summary["pairs"]:
         tests = ("p_holm", "apart") if summary["sampled"] else ()
         pairs = tables.pairs(summary, (*_OF_PAIR, *tests))
-        yield replace(pairs, rows=pairs.rows[:_ROWS])
+        more = "\n--json prints all rows" * (len(pairs.rows) > _ROWS)
+        yield replace(pairs, rows=pairs.rows[:_ROWS], note=pairs.note + more)
     if summary["equal_schemas"]:
         yield tables.equal_schemas(summary)
     tested = {
@@ -87,7 +88,7 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
         lines.append(cut(text))
     if more := sum(map(len, mine[most:])):
         lines.append(f"  and {more:,} more")
-    return lines or ["  none yet"] * bool(bugs.pending)
+    return lines or ["  none shown so far"] * bool(bugs.pending)
 
 
 def _timings(summary: Summary) -> Table:

@@ -47,7 +47,7 @@ def lines(profile: Profile) -> Iterator[str]:
         if characters := profile.unwritable(engine):
             yield f"{name} lets these be written in no way: {', '.join(characters)}"
         for option, many in Counter(one.option for one in answers if one.option).items():
-            yield f"{name}, {many} by option: options {option}"
+            yield f"{name}, {many} by option {option}"
         reasons = Counter((str(one.status), one.reason) for one in answers if one.reason)
         for (status, reason), many in reasons.items():
             yield f"{name}, {many} {status}: {one_line(reason, 160)}"

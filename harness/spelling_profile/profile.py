@@ -171,5 +171,5 @@ def _with_option(answer: RowAnswer, asked: Mapping[str, RowAnswer], engine: str)
     if not sets or {} in sets or not same or engine in servers():  # a server sets them itself
         return answer
     words = (",".join(f"{key}={json.dumps(value)}" for key, value in one.items()) for one in sets)
-    option = f"not tried: other than {' or '.join(words)}"
+    option = f"not tried: with options other than {' or '.join(words)}"
     return replace(answer, status=AnswerKind.OPTION, option=option)

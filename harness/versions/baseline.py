@@ -156,7 +156,8 @@ def outcomes_of(stored: StoredRun) -> Outcomes:
     for row in stored.rows(
         """SELECT engine, name, outcome, EXISTS (FROM verdicts v WHERE v.engine = e.engine
             AND v.case_row = e.case_row AND class = $1 AND kind IN $2 AND effect NOT IN $3) AS wrong
-        FROM engines e JOIN cases USING (case_row) WHERE status <> 'set_aside'""",
+        FROM engines e JOIN cases USING (case_row)
+        WHERE status <> 'set_aside' OR reason = 'values_alone'""",
         *(BUG, [name for name in ERRORS if name not in LEGAL], SPELLINGS),
     ):
         outcome = row["outcome"]

@@ -47,10 +47,7 @@ def _comparison(one: Comparison, most: int) -> Iterator[str]:
         f" be told; of these cost a value: {costly}."
     )
     if left := max(one.pending.values()):
-        yield (
-            f"The search for bugs was stopped: {plural(left, 'verdict')} not shrunk yet, so there"
-            " may be more of each."
-        )
+        yield f"The search was stopped, {plural(left, 'verdict')} of all engines not shrunk yet."
     if not is_alike(one.pace):
         yield (
             f"The new run's machine took {one.pace:.2g} times as long for the same work as they"
@@ -79,8 +76,8 @@ def _schemas(one: Comparison) -> Iterator[str]:
     schemas = one.schemas
     now, not_now = schemas["compiled_now"], schemas["not_now"]
     yield (
-        f"Of {schemas['schemas']:,} schemas in both runs, {len(now):,} compile now that did not,"
-        f" {len(not_now):,} no longer do."
+        f"Schemas in both runs: {schemas['schemas']:,}; compiled now and not before: {len(now):,},"
+        f" no longer: {len(not_now):,}."
     )
     yield from map(_rate, schemas["rates"])
     for title, listed in (("Compiled now; before", now), ("No longer compiled; now", not_now)):
@@ -101,7 +98,7 @@ def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
 def _rate(rate: Mapping[str, Any]) -> str:
     old, new = rate["only_old"], rate["only_new"]
     words = (
-        f"By texts that both were asked about, bugs that {_DOES[rate['kind']]} are in"
+        f"By texts asked of both, also unusual ones, bugs that {_DOES[rate['kind']]} are in"
         f" {rate['both'] + old:,} of {rate['schemas']:,} schemas before and"
         f" {rate['both'] + new:,} now ({new:,} only now, {old:,} only before"
     )
@@ -114,7 +111,7 @@ def _rate(rate: Mapping[str, Any]) -> str:
 
 def _change(change: BugChange) -> str:
     bug = change.bug
-    schemas = f"{bug.cases:,} of {bug.judged:,} schemas"
+    schemas = f"{bug.cases:,} of {plural(bug.judged, 'schema')}"
     about = "; ".join(filter(None, (schemas, bug.shown_in_words, change.reason)))
     return "\n".join(_bug(bug, f"{markdown(bug.title)} ({about})"))
 
@@ -180,5 +177,5 @@ def baseline_junit(diff: BaselineDiff, outcomes: Outcomes) -> str:
             tests.append((engine, case, FAILED, now, f"{change.was} before, {now} now", ""))
         else:
             known = SKIPPED if now in (REFUSED, CRASH) else PASSED
-            tests.append((engine, case, known, now, f"{now}, as is known", ""))
+            tests.append((engine, case, known, now, now, ""))
     return as_junit(tests)

@@ -90,14 +90,20 @@ def test_the_page_on_all_results_says_it_in_a_sentence(directory, new, found):
 def test_and_what_it_compiles_where_both_versions_were_asked(directory):
     write(directory / "changes.csv", rows(BECAME))
     counted = {"engine": "xgrammar@0.2.8", "version": "0.2.8", "schemas": 500, "timed_out": 98}
-    counted |= {"loses": 39, "judged": 400}
-    newer = {"engine": "xgrammar@0.2.9", "version": "0.2.9", "timed_out": 7, "loses": 70}
+    newer = {"engine": "xgrammar@0.2.9", "version": "0.2.9", "timed_out": 7}
     write(directory / "counts.csv", [counted, {**counted, **newer}])
     assert (
-        "0.2.9: of 500 schemas it does not compile 7 in time, 0.2.8 98, and loses a value in 70 of"
-        " the 400 that it compiles, 0.2.8 in 39 of 400; of 4 bugs of 0.2.8 2 are"
+        "0.2.9: of 500 schemas it does not compile 7 in time, 0.2.8 98; of 4 bugs of 0.2.8 2 are"
         in later_versions(directory.parent)
     )
+    compiled = {"compiled_by": "both", "version": "0.2.8", "schemas": 398, "loses": 40}
+    both = {**compiled, "version": "0.2.9", "loses": 39}
+    alone = {"compiled_by": "0.2.9", "version": "0.2.9", "schemas": 35, "loses": 31}
+    write(directory / "compiled.csv", [compiled, both, alone])
+    assert (
+        "0.2.8 98; of the 398 that both compile it loses a value in 39, 0.2.8 in 40, and of the 35"
+        " that it alone compiles in 31; of 4 bugs"
+    ) in later_versions(directory.parent)
 
 
 def test_versions_are_compared_on_what_both_compile():

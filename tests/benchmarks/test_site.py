@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from benchmarks.site.__main__ import build
-from benchmarks.site.published import Published
+from benchmarks.site.published import Published, published_bugs, states
 from tests.command import ROOT
 
 BUG = {
@@ -38,13 +38,19 @@ xgrammar,0.2.8,a/b,,"loses, leaks",pattern,"{""a|b"": 1}",
 xgrammar,0.2.8,a/c,,(loses),type,[1e5],
 """
 CELLS = """keyword,place,engine,version,outcome,let_through,forbidden
+enum,not,xgrammar,0.2.8,too_lax,7,
 enum,root,xgrammar,0.2.8,too_lax,"{""a"": 2}",
 enum,item,xgrammar,0.2.8,enforced,,
+type,root,xgrammar,0.2.8,too_strict,,'-1
 """
 NEWEST = """group,engine,version,schemas,refused,crashed,timed_out,out_of_memory,loses,traps,leaks,\
 judged,wrong,wrong_declared,by_format_alone,no_json,no_json_unusual,loses_real,leaks_real,traps_real
 Closest to the specification,xgrammar,0.2.8,500,4,1,5,0,17,1,23,490,41,3,0,0,0,9,2,0
 As servers have them,vllm,0.33.0,500,0,0,0,0,2,0,0,500,2,0,0,0,0,0,0,0
+"""
+ENGINES = """group,engine,version,schemas,refused,crashed,timed_out,out_of_memory,loses,traps,leaks,judged
+,xgrammar,0.2.8,300,0,0,0,0,14,6,12,219
+,maskforge,0.1.1,300,1,0,0,0,0,0,0,299
 """
 SPELLINGS = {
     "engines": {
@@ -53,6 +59,8 @@ SPELLINGS = {
             "rows": [
                 {"id": "whitespace/before-text-tab", "text": "\t[1]", "allowed": False},
                 {"id": "whitespace/none", "text": "[1]", "allowed": True},
+                {"id": "order/last", "text": "{}", "allowed": False, "option": "of xgrammar[a=b]"},
+                {"id": "order/first", "text": "{}", "allowed": None, "why": "refused"},
             ],
         }
     }
@@ -82,7 +90,10 @@ def root(tmp_path_factory):
         "results/newest/manifest.json": '{"identity": {"limits": {"compile": 5}}}',
         "results/spellings/README.md": "# Spellings of engines\n",
         "results/spellings/profile.json": json.dumps(SPELLINGS),
+        "results/conformance/README.md": "# Conformance of engines\n",
         "results/conformance/cells.csv": CELLS,
+        "results/engines/README.md": "# Nine engines\n",
+        "results/engines/counts.csv": ENGINES,
         "results/shared-errors/README.md": "# Shared\n",
         "results/shared-errors/bugs.json": json.dumps([BUG]),
         "results/versions/README.md": "# Versions\n",
@@ -140,7 +151,7 @@ def cells(table):
 
 def test_the_answer_comes_first(site):
     text = (site / "index.html").read_text("utf-8")
-    newest, servers, tools = re.findall(r"<table.*?</table>", text, re.DOTALL)
+    newest, servers, others, tools = re.findall(r"<table.*?</table>", text, re.DOTALL)
     own = (
         "schema of your own</strong>: xgrammar 0.2.8 (41 wrong), closest to the specification;"
         " vllm 0.33.0 (2 wrong), on a server as it is set up."
@@ -148,6 +159,7 @@ def test_the_answer_comes_first(site):
     assert 0 < text.index(own) < text.index(newest)
     assert cells(newest)[1] == ["xgrammar 0.2.8", "4", "6", "17", "1", "23", "490"]
     assert cells(servers)[1] == ["vllm 0.33.0", "0", "0", "2", "0", "0", "500"]
+    assert cells(others)[1:] == [["maskforge 0.1.1", "1", "0", "0", "0", "0", "299"], []]
     assert cells(tools)[1:3] == [
         ["llguidance 1.9.1", "1", "0", "0", "0"],
         ["xgrammar 0.2.8", "0", "1", "0", "1"],
@@ -158,8 +170,60 @@ def test_an_engine_has_its_findings_keywords_spellings_and_bugs(site):
     text = (site / "engines" / "xgrammar.html").read_text("utf-8")
     (newest,) = (one for one in re.findall(r"<table.*?</table>", text, re.DOTALL) if "490" in one)
     assert text.index(newest) < text.index("loses 1, leaks 1")
-    for told in ("loses 1, leaks 1", "enum", "whitespace/before-text-tab", "32900f4b", "a|b"):
+    for told in ("loses 1, leaks 1", "whitespace/before-text-tab", "32900f4b", "a|b", "␉[1]"):
         assert told in text
+    tables = {
+        cells(one)[0][0]: cells(one) for one in re.findall(r"<table.*?</table>", text, re.DOTALL)
+    }
+    assert tables["keyword"][1:3] == [
+        ["enum", "root, not, 2 of 3", "{&quot;a&quot;: 2}", ""],
+        ["type", "all 1", "", "-1"],
+    ]
+    assert tables["asked"][1] == ["xgrammar", "1", "1", "1", "0", "1"]
+
+
+def test_a_bug_of_another_engine_has_no_version_of_this_one(site):
+    text = (site / "engines" / "xgrammar.html").read_text("utf-8")
+    own, found = text.split("Found as another engine")
+    assert "32900f4b" not in own
+    (row,) = (row for row in found.split("<tr") if "32900f4b.html" in row)
+    assert "llguidance 1.9.1" in row
+
+
+def test_an_engine_that_only_the_page_on_all_asks_has_its_counts(site):
+    text = (site / "engines" / "maskforge.html").read_text("utf-8")
+    assert "Of 300 schemas of JSONSchemaBench" in text
+    assert "tools: not asked" in (site / "badges" / "maskforge.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [
+        ([("0.2.8", "fixed"), ("0.2.8", "remaining")], "in 0.2.8"),
+        ([("0.2.8", "remaining"), ("0.2.9", "fixed")], "fixed in 0.2.9"),
+        ([("0.2.10", "new"), ("0.2.9", "fixed")], "in 0.2.10"),
+        ([("0.2.9", "cannot be told"), ("0.2.8", "fixed")], "fixed in 0.2.8"),
+    ],
+)
+def test_a_bug_is_there_still_where_the_newest_version_shows_it_anywhere(rows, state):
+    told = states({"bug": "a", "new": new, "status": status} for new, status in rows)
+    assert told == {"a": state}
+
+
+@pytest.mark.parametrize(
+    ("title", "rule"),
+    [
+        ("accepts an empty object that breaks `required`", "required"),
+        ("invalid JSON is allowed: a control character in a string under `type`", "json"),
+        ("a digit is refused in a number under `minimum`", "minimum"),
+        ("`E` is refused in a number", "E"),
+    ],
+)
+def test_a_script_names_the_rule_that_its_bug_breaks(title, rule, tmp_path):
+    file = tmp_path / "bugs.json"
+    file.write_text(json.dumps([{**BUG, "title": title}]))
+    (bug,) = published_bugs(file)
+    assert bug.bug.keyword == rule
 
 
 def test_a_bug_has_its_smallest_case_and_a_script_that_runs(site, root, tmp_path):
@@ -189,7 +253,7 @@ def test_a_bug_whose_case_cannot_be_made_again_has_no_script(site):
 def test_what_is_fixed_of_a_topic_is_said_beside_what_is_there_still(site):
     text = (site / "bugs" / "index.html").read_text("utf-8")
     (row,) = (row for row in text.split("<tr") if "32900f4b.html" in row)
-    assert "still there" in row
+    assert "in 1.9.1" in row
     assert "11111111</span></a> (fixed in 1.9.1)" in row
 
 
@@ -198,10 +262,10 @@ def test_a_badge_is_what_an_endpoint_answers(site):
     assert badges["xgrammar"] == {
         "schemaVersion": 1,
         "label": "maskcourt xgrammar 0.2.8",
-        "message": "loses 1, leaks 1 of 3",
+        "message": "tools: 1 wrong of 3",
         "color": "red",
     }
-    assert badges["llguidance"]["message"] == "refuses 1 of 3"
+    assert badges["llguidance"]["message"] == "tools: 0 wrong, 1 refused of 3"
 
 
 def test_the_workflow_publishes_what_make_builds():

@@ -28,6 +28,7 @@ from harness.classification.departures import load_catalogue
 from harness.directories import read_toml
 from harness.errors import RunDirectoryError
 from harness.verdict_kinds import DEPARTURE
+from tests.buglists import bug
 
 SCHEMA = '{"type":"integer","minimum":1}'
 
@@ -87,7 +88,7 @@ def test_a_run_of_one_version_says_nothing_of_others():
     ("others", "shared", "words"),
     [
         (None, False, ""),
-        ({}, False, "no other engine that was asked"),
+        ({}, False, "no other engine of the run"),
         ({"mini@0.10.0": "bug"}, False, "mini@0.10.0"),
         (
             {"mini@0.10.0": "bug", "mini@0.8.0": "departure"},
@@ -99,6 +100,11 @@ def test_a_run_of_one_version_says_nothing_of_others():
 def test_a_bug_says_which_other_engines_make_the_same_error(others, shared, words):
     (one,) = bug_list(run(*VERSIONS), found((0, 0, 1), others=others)).bugs
     assert (one.shared, one.also_in, one.row()["others"]) == (shared, words, others)
+
+
+def test_of_a_mismatch_no_value_is_known_that_shows_it():
+    assert bug("a", cases=2).shown_in_words == "2 with an everyday value"
+    assert bug("a", cases=2, effect="", severity="rare").shown_in_words == ""
 
 
 def test_what_is_known_upstream_has_the_id_of_its_smallest_case():
@@ -177,7 +183,8 @@ def test_what_is_explained_is_never_rounded_up(left, words):
 
 def test_of_no_verdicts_no_share_is_told():
     """A hundred percent of nothing would read as if something had been looked for and found."""
-    assert list(BugList((), 0, {}, 0).told(DEPARTURE)) == ["no verdicts of the class departure"]
+    (told,) = BugList((), 0, {}, 0).told(DEPARTURE)
+    assert told == "no verdicts of the class departure, spellings and unclear ones left out"
 
 
 def test_what_falls_apart_to_the_end_is_not_explained_but_for_the_samples():

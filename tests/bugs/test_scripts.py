@@ -52,6 +52,16 @@ def test_every_text_beside_the_adapters_is_a_function_s_body_of_one_of_them():
             ast.parse(f"def run():\n{body}")
 
 
+@pytest.mark.parametrize(
+    ("effect", "who"),
+    [("invalid_value", "jsonschema and jsonschema-rs"), ("not_json", "a strict parser")],
+)
+def test_who_says_that_a_text_is_wrong_is_who_was_asked(effect, who):
+    found = bug("xgrammar", effect=effect, kind="false_acceptance")
+    assert f"this text is invalid by {who}, and the engine allows it" in report(found)
+    assert f"OPINIONS = '{who}'" in script(found)
+
+
 @st.composite
 def bugs(draw: st.DrawFn) -> Bug:
     """A bug of which all that a run may say is hostile."""

@@ -123,7 +123,7 @@ def test_what_is_no_json_must_be_refused_in_every_layout():
 def test_what_has_a_schema_taken_is_said():
     said = _advice({"oneOf": [{"type": "string"}]}, status="refuses")
     assert said[0].startswith("xgrammar: write `anyOf` in place of `oneOf`")
-    assert said[0].endswith(": it takes the schema then")
+    assert said[0].endswith(": it takes the schema then, check it again")
 
 
 def test_once_time_is_up_nothing_is_tried_and_only_what_was_left_is_said_to_be():

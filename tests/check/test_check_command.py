@@ -4,15 +4,18 @@ import json
 import os
 import signal
 import xml.etree.ElementTree as ET
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from harness.check.answers import Answer, ProvenError
 from harness.check.request import CheckRequest
-from harness.check.work import SchemaCheck
+from harness.check.work import SchemaCheck, _SmallestCases
 from harness.classification.departures import load_catalogue
 from harness.inputs.tools import NamedSchema
 from harness.runs.directory import open_run
+from tests.buglists import bug
 from tests.command import begun, descendants, is_gone, maskcourt, until
 
 processes = [pytest.mark.processes, pytest.mark.engines]
@@ -239,6 +242,19 @@ def test_what_unusual_values_alone_show_costs_nobody_a_value(
 
     monkeypatch.setattr(SchemaCheck, "_answered", answered)
     assert call("check", schema, "-e", "llguidance", "--fail-on", fail_on)[0] == code
+
+
+@pytest.mark.parametrize(("late", "shown"), [(False, 1), (True, 0)])
+def test_a_smallest_case_whose_search_was_cut_short_is_not_shown_as_one(late, shown, monkeypatch):
+    run, error = object(), ProvenError("lost_value", "false_rejection", b"1", 0, "type", "plain")
+    cases = _SmallestCases(None, None, None)
+    sample = SimpleNamespace(error=object())
+    cases._shrinkers[run] = SimpleNamespace(sample=lambda *_: sample)
+    monkeypatch.setattr("harness.check.work.bug_of", lambda *_: bug("a"))
+    asked = iter([False, late, late])
+    one = replace(error, run=run, witness=object())
+    (found,), skipped = cases.of([one], "{}", lambda: next(asked))
+    assert (found.bug is not None, skipped) == (bool(shown), 1 - shown)
 
 
 LOST = "xgrammar@./nowhere.whl"

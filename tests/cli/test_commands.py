@@ -75,7 +75,7 @@ class TestTally:
             (["--fail-on", "false_acceptances"], "AcceptsExtra: 1 token with fa"),
             (["--fail-on", "false_rejections"], "ForbidsOne: 1 token with fa"),
             (["--fail-on", "leak"], "AcceptsExtra: 1 schema with leak"),
-            (["--fail-on", "value"], "AcceptsExtra: 1 schema with value"),
+            (["--fail-on", "value"], "AcceptsExtra: 1 schema with leak"),
         ],
     )
     def test_fails_on_bugs_and_says_why(self, call, chatty, options, said):

@@ -139,7 +139,7 @@ class TestOptions:
         found = self.status(engine("xgrammar[any_whitespace=false]", row=no))
         assert (found.status, found.option) == (
             AnswerKind.OPTION,
-            'not tried: other than any_whitespace="false"',
+            'not tried: with options other than any_whitespace="false"',
         )
 
     def test_unless_other_options_forbid_it_too(self):

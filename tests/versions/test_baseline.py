@@ -108,6 +108,23 @@ ENGINE = "tests.planted:Forgetful"
 
 @pytest.mark.processes
 @pytest.mark.engines
+def test_of_values_alone_schemas_are_judged_and_nothing_is_new_without_a_baseline(
+    tmp_path, vocabulary_file
+):
+    cases, known, summary = (tmp_path / name for name in ("cases.jsonl", "known.txt", "summary.md"))
+    cases.write_text(json.dumps(PAIR) + "\n")
+    done = maskcourt(
+        "bench", "--cases", cases, "-e", ENGINE, "--out", tmp_path / "run", "--lanes", 1,
+        "--vocabulary", vocabulary_file, "--walks", 0, "--samples", 0,
+        "--write-baseline", known, "--summary", summary,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "outcome  " in known.read_text()
+    assert summary.read_text().startswith("## maskcourt passes: 0 new bugs, 0 schemas worse")
+
+
+@pytest.mark.processes
+@pytest.mark.engines
 def test_a_planted_fault_is_caught(tmp_path, vocabulary_file):
     cases, known = tmp_path / "cases.jsonl", tmp_path / "known.txt"
     cases.write_text("".join(json.dumps(one) + "\n" for one in (AGE, PAIR)))

@@ -8,7 +8,7 @@ function bugsSection() {
     fill('about-bugs', summary.finished ? 'Nobody has looked for them yet. This finds the few bugs behind the verdicts, each shrunk to its smallest case; then make this page again: ' : 'They are looked for when the run is finished.', summary.finished ? el('code', {}, about.searched) : '');
     return;
   }
-  fill('about-bugs', `Many verdicts are one error of one engine. ${plural(bugs.list.length, 'bug')} ${bugs.list.length === 1 ? 'explains' : 'explain'} ${bugs.explained} of ${plural(bugs.verdicts, 'verdict')} that ${bugs.verdicts === 1 ? 'is' : 'are'} a bug. Each is shrunk to the smallest schema and text that still show it. The numbers say in how many schemas it occurs; open it for its case, and for a script that needs the engine alone.`);
+  fill('about-bugs', `Many verdicts are one error of one engine. ${plural(bugs.list.length, 'bug')} ${bugs.list.length === 1 ? 'explains' : 'explain'} ${bugs.explained} of ${plural(bugs.verdicts, 'verdict')} that ${bugs.verdicts === 1 ? 'is' : 'are'} a bug, spellings and unclear ones left out. Each is shrunk to the smallest schema and text that still show it. The numbers say in how many schemas it occurs; open it for its case, and for a script that needs the engine alone.`);
   fill('list-bugs', ENGINES.map(bugsOf));
   const open = Object.entries(bugs.unexplained);
   fill('note-bugs', open.length ? `Not explained: ${open.map(([reason, many]) => `${plural(many, 'verdict')} (${reason})`).join('; ')}. ` : '', el('code', {}, about.searched), ' prints all, goes on where it stopped, and writes the scripts with --write.');
@@ -19,7 +19,7 @@ function bugsOf(engine) {
   const { loss, leak } = engineOf(engine);
   const share = loss.of ? `Cannot write a valid value in ${count(loss.schemas)} of ${plural(loss.of, 'schema')} (${count(loss.real)} with a value of the data set); lets an invalid one through in ${count(leak.schemas)} (${count(leak.real)}).` : 'Judged on no schema.';
   const rest = mine.slice(BUGS_SHOWN);
-  return el('div', {}, el('h3', {}, engine), el('p', { class: 'note' }, share, mine.length ? '' : ' No bug was found.'),
+  return el('div', {}, el('h3', {}, engine), el('p', { class: 'note' }, share, mine.length ? '' : Object.keys(DATA.bugs.unexplained).length ? ' No bug is shown so far.' : ' No bug was found.'),
     mine.slice(0, BUGS_SHOWN).map(bugBlock),
     rest.length ? el('details', {}, el('summary', {}, `${plural(rest.length, 'more bug')} of ${engine}`), rest.map(bugBlock)) : '');
 }

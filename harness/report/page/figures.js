@@ -7,9 +7,9 @@ function titleAndAlerts() {
   const names = ENGINES.map((name) => `${name} ${engineOf(name).version || ''}`.trim());
   const data = (manifest.identity || {}).data || {};
   document.title = `maskcourt: ${about.name}`;
-  byId('title').textContent = `Who is wrong? ${ENGINES.slice(0, -1).join(', ')} and ${ENGINES.at(-1)} compared`;
-  fill('lead', `${names.join(', ')} compared token by token on ${plural(summary.cases, 'schema')}`
-    + (data.name ? ` of ${safe(data.name)}` : '') + `, ${count(summary.walked)} of them walked. Run ${safe(about.run)}.`);
+  byId('title').textContent = `Who is wrong? ${[ENGINES.slice(0, -1).join(', '), ENGINES.at(-1)].filter(Boolean).join(' and ')}`;
+  fill('lead', `${names.join(', ')} on ${plural(summary.cases, 'schema')}`
+    + (data.name ? ` of ${safe(data.name)}` : '') + `, ${count(summary.walked)} of them walked token by token. Run ${safe(about.run)}.`);
   const alerts = [];
   if (!summary.finished) alerts.push('This run is not finished. All counts are of the cases that were there when this page was made, and the numbers of verdicts change as it goes on.');
   if (summary.harness_errors) alerts.push(`The harness itself failed on ${plural(summary.harness_errors, 'case')}; nothing is concluded from them.`);
@@ -138,14 +138,14 @@ function leftOut() {
     ['contested', (name) => named(engineOf(name).contested_by)],
   ], ENGINES, 'Unresolved and contested', 'cards'), el('p', { class: 'note' }, 'Unresolved: no completion came to an end. Contested: the validators differ, or the specification leaves it open.'));
   const case_statuses = DATA.case_statuses.filter((row) => row.status !== 'walked');
-  parts.push(el('h3', {}, 'Schemas that were not compared'));
+  parts.push(el('h3', {}, 'Schemas that were not walked'));
   if (case_statuses.length) {
     const reasons = [...new Set(case_statuses.map((row) => JSON.stringify([row.status, row.reason])))].map((key) => JSON.parse(key));
     parts.push(table([
       ['what became of them', ([status, reason]) => words(reason || status)],
       ['schemas', ([status, reason]) => count(sum(case_statuses.filter((row) => row.status === status && row.reason === reason).map((row) => row.cases))), 'n'],
       ['families', ([status, reason]) => case_statuses.filter((row) => row.status === status && row.reason === reason).sort((a, b) => b.cases - a.cases).map((row) => `${safe(row.family)} ${row.cases}`).join(', ')],
-    ], reasons, 'Schemas that were not compared', 'cards'));
+    ], reasons, 'Schemas that were not walked', 'cards'));
     if (summary.not_compared.not_compiled_by_all) parts.push(el('p', { class: 'note' }, 'A schema is walked only where every engine compiled it, unless the run was made with --on-dropout continue.'));
   } else parts.push(el('p', {}, 'None.'));
   if (DATA.failures.length) {
