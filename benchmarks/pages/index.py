@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.pages.later import in_a_sentence
 from benchmarks.pages.layout import (
@@ -175,7 +175,7 @@ def tools(root: Path, group: str = SPECIFICATION) -> Source | None:
     for spec in filter(published.was_asked_about_tools, GROUPS[group]):
         words = [row["finding"].split(", ") for row in published.findings if row["engine"] == spec]
         counts = published.counts(spec)
-        told = {name: counts[name] for name in ("loses", "leaks", "traps")}
+        told: dict[str, Any] = {name: counts[name] for name in ("loses", "leaks", "traps")}
         wrong = published.wrong(spec)
         failed = sum("no answer" in one for one in words)
         engine = with_version(spec, published.version(spec))
@@ -195,7 +195,10 @@ _OF_LARGE: Final = ("of", "refused", "failed", "wrong", "wrong_declared")
 def large(root: Path, group: str = SPECIFICATION) -> Source | None:
     """The answers on large schemas, as `counted`."""
     name, rows = _table(root, "large.csv", group)
-    answers = [Answer(row["engine"], **{key: int(row[key]) for key in _OF_LARGE}) for row in rows]
+    answers = []
+    for row in rows:
+        numbers: dict[str, Any] = {key: int(row[key]) for key in _OF_LARGE}
+        answers.append(Answer(row["engine"], **numbers))
     asked = max((one.of for one in answers), default=0)
     if not answers:
         return None
