@@ -153,13 +153,14 @@ def test_what_an_engine_has_no_time_to_compile_is_said_and_costs_the_others_noth
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "takes 1 of 3 tools and gives no answer about 2: t1, t2" in said
-    assert "not tried: others took 1e-09 s to compile (--compile-budget)" in said
+    assert "not tried: other schemas took 1e-09 s to compile (--compile-budget)" in said
     engines = (*engines, "-e", FORGETFUL, "--walks", 1, "--json", "--compile-budget", 1e-9)
     found = json.loads(maskcourt("check", tmp_path / "s.json", *engines).stdout)["schemas"]
     for one in found[0]["engines"].values():
         assert one["covered"]["valid_texts"] > one["covered"]["positions"] == 0
         assert (
-            one["why"] == "its masks: not tried: others took 1e-09 s to compile (--compile-budget)"
+            one["why"]
+            == "its masks: not tried: other schemas took 1e-09 s to compile (--compile-budget)"
         )
 
 

@@ -72,7 +72,7 @@ class TestBugs:
         assert page.texts("#list-bugs h3") == ["one:A", "two:B", "three:C"]
         shares = page.texts("#list-bugs h3 + p")
         assert shares[1].startswith("Cannot write a valid value in 1 of 2 schemas (0 with a value")
-        assert shares[2].endswith("No bug was found.")
+        assert shares[2].endswith("No bug is shown so far.")
         first = page.text("#list-bugs .bug summary").split()
         assert first[:4] == ["3", "of", "10", "a"]
         assert " ".join(first).endswith("false acceptance · 3 real · reported, open")
