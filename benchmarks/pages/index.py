@@ -6,7 +6,6 @@ the findings of `tools`.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from benchmarks.pages.layout import (
     markdown_table,
     page,
 )
-from benchmarks.site.published import Published
+from benchmarks.site.published import Published, rows_of
 from harness.engines.specs import DEFAULT, with_version
 
 _ABOUT: Final[Mapping[str, str]] = {
@@ -110,10 +109,6 @@ class Source:
         return f"[{self.name}]({self.name}/README.md)"
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.exists() else []
-
-
 def _table(
     root: Path, file: str, group: str, pages: Sequence[str] = _LARGE_RUNS
 ) -> tuple[str, list[dict[str, str]]]:
@@ -121,7 +116,7 @@ def _table(
     for name in pages:
         rows = [
             row
-            for row in _rows(root / name / file)
+            for row in rows_of(root / name / file)
             if row["engine"].split(" ", maxsplit=1)[0] in GROUPS[group]
             and row.get("group", "") in ("", group)
         ]
@@ -357,7 +352,7 @@ def _choices(asked: Iterable[Sequence[Source | None]]) -> str:
 
 def later_versions(root: Path) -> str:
     """What became of the bugs in versions later than those that were asked."""
-    told = (_rows(root / "later" / f"{name}.csv") for name in ("changes", "counts", "compiled"))
+    told = (rows_of(root / "later" / f"{name}.csv") for name in ("changes", "counts", "compiled"))
     return " ".join(f"{one} ([later](later/README.md))." for one in in_a_sentence(*told))
 
 
@@ -382,7 +377,7 @@ def _bases(sources: Sequence[Source]) -> str:
 
 def _others(root: Path) -> str:
     """What libraries that are not asked by the other pages do, in a sentence."""
-    rows = [row for row in _rows(root / "engines" / "counts.csv") if row["engine"] not in DEFAULT]
+    rows = [row for row in rows_of(root / "engines" / "counts.csv") if row["engine"] not in DEFAULT]
     told = []
     for one in map(_answer, rows):
         declared = f", {one.wrong_declared:,} of them declared" * bool(one.wrong_declared)

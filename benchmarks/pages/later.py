@@ -268,9 +268,8 @@ def _tables(runs: Runs) -> Mapping[str, Table]:
     found = found_changes(_EMBEDDED, compared(runs[_EMBEDDED]))
     tables = {"changes": Table.of("", _COLUMNS, [*published_changes(), *found])}
     if _MASKBENCH in runs:
-        told = counts(SchemaRows.of(runs[_MASKBENCH]), SPECIFICATION)
-        tables["counts"] = Table.of("", COUNTS, told)
         rows = SchemaRows.of(runs[_MASKBENCH])
+        tables["counts"] = Table.of("", COUNTS, counts(rows, SPECIFICATION))
         compiled = [one for pair in LATER for one in of_compiled(rows, *pair)]
         tables["compiled"] = Table.of("", _COMPILED, compiled)
     return tables

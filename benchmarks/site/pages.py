@@ -305,7 +305,7 @@ def _keywords(name: str, published: Published) -> Iterator[str]:
     if wrong:
         yield (
             "Where it is too lax or too strict; what it declares or warns of is left out. A text is"
-            " that of the place named first."
+            " that of the first of these places that has one."
         )
         yield _table(
             ("keyword", "places", "let through", "forbidden"),
@@ -371,9 +371,9 @@ def _spellings(specs: Sequence[str], published: Published) -> Iterator[str]:
 
 
 def _bugs_of(name: str, published: Published) -> Iterator[str]:
-    mine = {one.id: one for one in reversed(published.bugs) if one.key == name}
-    foreign = {one.id: one for one in published.bugs if name in one.also_bug_of}
-    own = {id_: one for id_, one in foreign.items() if one.id_of(name) not in mine}
+    mine = _once(one for one in published.bugs if one.key == name)
+    foreign = _once(one for one in published.bugs if name in one.also_bug_of)
+    own = [one for one in foreign.values() if one.id_of(name) not in mine]
     yield "## Bugs"
     if packages := published.packages.get(name):
         pages = {adapter_class(path).DISTRIBUTION: one for one, path in built_in().items()}
@@ -385,10 +385,18 @@ def _bugs_of(name: str, published: Published) -> Iterator[str]:
     elif not mine and not own:
         yield "No list of its bugs is published; `maskcourt bugs RUN` makes one of a run."
     if mine:
-        yield _list(list(mine.values())[::-1])
+        yield _list(mine.values())
     if own:
         yield "Found as another engine's, and its own, too:"
-        yield _list(own.values(), of_others=True)
+        yield _list(own, of_others=True)
+
+
+def _once(bugs: Iterable[PublishedBug]) -> dict[str, PublishedBug]:
+    """Bugs by id, as the first result has each."""
+    found: dict[str, PublishedBug] = {}
+    for one in bugs:
+        found.setdefault(one.id, one)
+    return found
 
 
 def _list(bugs: Iterable[PublishedBug], place: str = "../bugs/", *, of_others: bool = False) -> str:

@@ -172,13 +172,13 @@ class Published:
         names = tuple(name for one in manifest["servers"] for name in one["schemas"])
         return cls(
             root,
-            _rows(root / "tools" / "findings.csv"),
-            _rows(root / "conformance" / "cells.csv"),
+            rows_of(root / "tools" / "findings.csv"),
+            rows_of(root / "conformance" / "cells.csv"),
             profile["engines"],
             names,
             list(_listed(root)),
-            _rows(root / "newest" / "counts.csv"),
-            _rows(root / "engines" / "counts.csv"),
+            rows_of(root / "newest" / "counts.csv"),
+            rows_of(root / "engines" / "counts.csv"),
             _packages(root),
         )
 
@@ -229,7 +229,7 @@ class Published:
         return any(one["engine"] == spec for one in self.findings)
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def rows_of(path: Path) -> list[dict[str, str]]:
     """The rows of a table; of its texts what kept a spreadsheet from computing them is left out."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     return [
@@ -294,7 +294,7 @@ def states(rows: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def _listed(root: Path) -> Iterator[PublishedBug]:
     """The bugs of all results, those of `newest` first."""
     tables = (root / name / "changes.csv" for name in ("versions", "later"))
-    changes = states(row for table in tables for row in _rows(table))
+    changes = states(row for table in tables for row in rows_of(table))
     files = root.glob("*/bugs.json")
     for path in sorted(files, key=lambda path: (path.parent.name != "newest", path)):
         yield from published_bugs(path, changes)
