@@ -5,6 +5,7 @@ In place of a version stands, where it has a slash, the path of a build at hand.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -157,6 +158,7 @@ def parse_spec(text: str) -> EngineSpec:
         slow_masks=_declared([adapter], "SLOW_MASKS"),
         slow_texts=_declared([adapter], "SLOW_TEXTS"),
         path=path,
+        build="" if path or name in built_in() else _code(reference),
     )
 
 
@@ -223,6 +225,15 @@ def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:
             "see harness/protocol.py",
         )
     return adapter
+
+
+def _code(reference: str) -> str:
+    """What tells an adapter from elsewhere, with the modules beside it, from what it was before."""
+    module = sys.modules[reference.partition(":")[0]]
+    file = Path(module.__file__ or "")
+    files = sorted(file.parent.glob("*.py")) if module.__package__ else filter(Path.is_file, [file])
+    texts = (one.name.encode() + b"\0" + one.read_bytes() for one in files)
+    return f"adapter sha256:{hashlib.sha256(b''.join(texts)).hexdigest()}"
 
 
 def _given_options(text: str, rest: str, known: Mapping[str, Option]) -> dict[str, Value]:

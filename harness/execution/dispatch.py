@@ -166,13 +166,14 @@ class Dispatch:
         """Give the case of a lane to another, or record one that lanes die of again and again."""
         self.lanes.remove(lane)
         death = self.starter.buried(lane)
-        self.false_starts += not lane.ready
-        self.idle_deaths += lane.ready and not lane.running and not death.machine
+        by_itself = not death.machine
+        self.false_starts += by_itself and not lane.ready
+        self.idle_deaths += by_itself and lane.ready and not lane.running
         if max(self.false_starts / self.starter.false_starts, self.idle_deaths / MAX_DEATHS) >= 1:
             raise MaskcourtError(f"a lane died while starting ({death.reason})", self.starter.hint)
         if lane.running is not None:
             ordinal, case = lane.running
-            self.deaths[ordinal] += not death.machine
+            self.deaths[ordinal] += by_itself
             if self.deaths[ordinal] < MAX_DEATHS:
                 self.given_back.append((ordinal, case))
             else:

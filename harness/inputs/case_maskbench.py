@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -31,7 +32,8 @@ def open_maskbench(path: Path | None = None) -> CaseSource:
     """The cases in `path`, or in what `MASKBENCH` names, or in what ``make data`` fetched."""
     named = os.environ.get(MASKBENCH)
     if path is None and not named and not fetched_path().exists():
-        hint = f"run `make data`, or set {MASKBENCH} to the archive, or give maskbench:PATH"
+        fetching = f"run `make data`, or: {sys.executable} -m harness.inputs.download"
+        hint = f"{fetching}; or set {MASKBENCH} to the archive, or give maskbench:PATH"
         raise InputError(f"MaskBench is not there: no {fetched_path()}", hint)
     return MaskBench(path or (Path(named).expanduser() if named else fetched_path()))
 

@@ -66,7 +66,10 @@ def main(url: str, target: Path | None) -> None:
     target = target or fetched_path()
     try:
         if target.exists():
-            _check_data(target)
+            try:
+                _check_data(target)
+            except InputError as error:
+                raise InputError(error.message, f"remove {target} to have it fetched") from error
             say(f"{target} is there already: {MASKBENCH}")
             return
         fetch(url, target, _check_data)

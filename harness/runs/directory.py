@@ -175,7 +175,7 @@ class RunDirectory:
         _verify(file, stored.get("sha256", ""))
         with opened(file) as source:
             if source.metadata.num_rows != stored["rows"]:
-                raise RunDirectoryError(f"{file} has not as many rows as {MANIFEST} says", _AGAIN)
+                raise RunDirectoryError(f"{file} has not as many rows as {MANIFEST} says", _ANEW)
         return [file]
 
     def batches(
@@ -361,9 +361,10 @@ def _verified(part: Path, name: str) -> Path:
 
 def _verify(file: Path, expected: str) -> None:
     if not file.is_file():
-        raise RunDirectoryError(f"{file} is missing", _AGAIN)
+        raise RunDirectoryError(f"{file} is missing", _remedy(file))
     if sha256_of(file) != expected:
-        raise RunDirectoryError(f"{file} was cut or altered: its checksum differs", _AGAIN)
+        message = f"{file} was cut or altered: its checksum differs"
+        raise RunDirectoryError(message, _remedy(file))
 
 
 def _of_file(
@@ -407,12 +408,17 @@ def opened(file: Path, *, memory_map: bool = False) -> Iterator[pq.ParquetFile]:
     except (OSError, pa.ArrowException) as error:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) in _OF_THE_MACHINE:
             raise  # Arrow has an own error for want of memory
-        raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
+        raise RunDirectoryError(f"{file} cannot be read: {error}", _remedy(file)) from error
 
 
 _OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
 """Numbers of errors that say nothing about a file."""
 _AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
+_ANEW = "take it from a copy of this finished run, or run again with another --out"
+
+
+def _remedy(file: Path) -> str:
+    return _AGAIN if file.parent.parent.name == PARTS else _ANEW
 
 
 def refuse_foreign(path: Path, kind: ManifestKind) -> None:

@@ -107,7 +107,8 @@ def engine_of(run: RunDirectory, engine: str, version: str) -> EngineSpec:
 
 def _as_built(run: RunDirectory, spec: EngineSpec, name: str) -> EngineSpec:
     """`spec`, asking for the build at hand that the run's engine `name` was, if it was one."""
-    return replace(spec, build=run.manifest["identity"]["engines"][name].get("build") or "")
+    build = run.manifest["identity"]["engines"][name].get("build") or ""
+    return replace(spec, build=build) if spec.path else spec
 
 
 def asks_for_trust(run: RunDirectory) -> bool:

@@ -143,10 +143,10 @@ class TestSteps:
         assert kept == (Path("maskcourt-baseline.txt"), None)
         assert options["junit"] == Path("maskcourt-results/junit.xml")
 
-    def test_without_one_it_is_written_with_a_warning(self, github):
+    def test_without_one_it_is_written_and_the_job_fails(self, github):
         done = github(HOLD, SPEC=SPEC)
-        assert done.code == 0
-        assert done.printed.startswith("::warning::there is no maskcourt-baseline.txt")
+        assert done.code == 1
+        assert done.printed.startswith("::error::there is no maskcourt-baseline.txt")
         written, held = (understood(done.asked[f"maskcourt-bench-{one}"]) for one in (1, 2))
         assert written["write_baseline"] == held["baseline"] == Path("maskcourt-baseline.txt")
         assert (written["baseline"], written["junit"]) == (None, None)

@@ -97,6 +97,9 @@ def test_its_metadata_say_version_licence_and_where_it_is(built):
     assert about["Version"] == harness.__version__
     assert about["License-Expression"] == "Apache-2.0"
     assert "Repository, https://github.com/somebody/maskcourt" in about.get_all("Project-URL")
+    targets = re.findall(r"\]\(([^)]+)\)", about.get_payload())
+    assert "https://github.com/somebody/maskcourt/blob/main/docs/verdicts.md" in targets
+    assert not [one for one in targets if not one.startswith("https://")]
     required = [one for one in about.get_all("Requires-Dist") if "extra ==" not in one]
     assert not [one for one in required if one.startswith(("torch", "xgrammar"))]
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")

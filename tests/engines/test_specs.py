@@ -215,6 +215,25 @@ class TestOwnAdapters:
         assert spec.paths == (str(tmp_path),)
         sys.modules.pop("my_engine")
 
+    def test_are_other_builds_when_their_code_is_another(self, tmp_path, monkeypatch):
+        code = "class Engine:\n    OPTIONS = {}\n    def compile(self, schema): ...\n"
+        (tmp_path / "mine").mkdir()
+        alone, within = tmp_path / "my_module.py", tmp_path / "mine" / "engine.py"
+        beside = tmp_path / "mine" / "grammar.py"
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        for file in (alone, within, beside):
+            file.write_text(code)
+        builds = []
+        for changed in (None, alone, within, beside):
+            if changed:
+                changed.write_text("# mended\n" + code)
+            builds.append([parse_spec(f"{m}:Engine").build for m in ("my_module", "mine.engine")])
+        assert [len(set(column)) for column in zip(*builds, strict=True)] == [2, 3]
+        assert parse_spec("llguidance").build == ""
+        for module in ("my_module", "mine.engine", "mine"):
+            sys.modules.pop(module)
+
     @pytest.mark.processes
     def test_a_folder_there_does_not_hide_a_library(self, tmp_path):
         """The project's own ``datasets/`` beside the library of that name, for one."""

@@ -76,6 +76,13 @@ class TestMachines:
         assert resources["memory"] >= resources["CPU"] * (4 << 30)
 
 
+    def test_all_of_the_packages_is_copied(self, machines):
+        """A pattern without a slash in front leaves out what has the name at any depth."""
+        left_out = machines["rsync_exclude"]
+        assert "/runs" in left_out
+        assert all(one.startswith("/") for one in left_out)
+
+
 class TestKubernetes:
     def test_every_container_runs_without_usage_statistics(self, cluster):
         for group in pods(cluster):

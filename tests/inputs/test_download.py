@@ -118,3 +118,8 @@ def test_the_command_verifies_the_contents_and_is_content_when_they_are_there(
         assert says in result.output
     assert target.read_bytes() == server.content
     assert server.asked == 2
+    target.write_bytes(b"something else")
+    refused = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
+    assert refused.exit_code == 2
+    assert f"remove {target}" in refused.output
+    assert target.read_bytes() == b"something else"

@@ -267,7 +267,7 @@ class TestDamage:
         run = full(begun)
         run.finish({})
         damage(run.path / "engines.parquet")
-        refused(lambda: open_run(run.path).table("engines"), "engines.parquet")
+        refused(lambda: open_run(run.path).table("engines"), "engines.parquet", "another --out")
         assert open_run(run.path).table("cases").num_rows == 3
 
     @pytest.mark.parametrize("at", [0, 30, -30])

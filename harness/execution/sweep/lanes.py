@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from multiprocessing import AuthenticationError, connection
 from multiprocessing.connection import Connection
@@ -90,7 +90,7 @@ def _counted(
         raise UsageError(
             f"no node has {needs.cpus:g} processors and {needs.memory / GIB:.1f} GiB of memory"
             " for a lane",
-            "declare less with --lane-cpus and --lane-memory",
+            "wait until the nodes have joined, or declare less with --lane-cpus and --lane-memory",
         )
     if cluster.local and wanted is not None and wanted > room:
         say(f"there is room for {room} of {wanted} lanes; see --lane-cpus")
@@ -118,6 +118,8 @@ class _RayLane(LaneHandle):
     call: Any = None
     """The actor's work, as Ray's reference to its end."""
     node: str = ""
+    nodes: Set[str] = frozenset()
+    """Those that were there when it was started: until it calls it may be on any of them."""
     death: Death | None = None
 
 
@@ -150,7 +152,7 @@ class LaneActors:
             max_restarts=0,
             scheduling_strategy="SPREAD",
         )
-        lane = _RayLane(actor=kind.remote())
+        lane = _RayLane(actor=kind.remote(), nodes=self._cluster.nodes().keys())
         lane.call = lane.actor.attend.remote(self._order, len(self._lanes), self._vocabulary)
         self._lanes.append(lane)
         return lane
@@ -158,7 +160,7 @@ class LaneActors:
     def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
         self._cluster.check()
         now = time.monotonic()
-        if any(lane.ready for lane in lanes):
+        if any(lane.connection is not None for lane in lanes):  # it may be installing engines
             self._last_up = now
         elif now - self._last_up > PATIENCE:
             raise MaskcourtError(f"no node has had room for a lane for {PATIENCE:.0f} s", GO_ON)
@@ -240,8 +242,8 @@ class LaneActors:
             lane.call = lane.actor.alive.remote()
             return None
         except errors.RayActorError as error:
-            gone = bool(lane.node) and lane.node not in self._cluster.nodes()
-            return Death(_last_words(error), machine=gone)
+            maybe = {lane.node} if lane.node else lane.nodes
+            return Death(_last_words(error), machine=not maybe <= self._cluster.nodes().keys())
         except errors.RayError as error:
             return Death(_last_words(error))
         return Death("", machine=True)
