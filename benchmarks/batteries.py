@@ -18,7 +18,6 @@ from typing import Any, Final
 import click
 
 from harness import __version__
-from harness.classification.departures import load_catalogue
 from harness.cli.impact import answers_table, comparison_lines, masks_table
 from harness.cli.protocol import ProtocolRequest, checked
 from harness.conformance import printing as conformance_printing
@@ -117,7 +116,7 @@ def conformance(run: Path, *, read: bool) -> Files:
     """The page on which keyword each engine keeps at which place, with every cell as CSV."""
     asked = ConformanceRequest(engines=(",".join(ENGINES),), out=run)
     made = open_run(run / RUN, trust=True) if read else run_cases(asked)
-    table = read_table(made, load_catalogue())
+    table = read_table(made)
     lead = (
         "The worst outcome of each keyword over all places, and at how many of them an engine is"
         " wrong or fails, declared or not (where nowhere, at how many the outcome is that; without"

@@ -15,7 +15,6 @@ from typing import Final
 
 import click
 
-from harness.classification.departures import load_catalogue
 from harness.conformance import gates
 from harness.conformance.gates import GatedCell
 from harness.conformance.outcomes import ConformanceTable, read_table
@@ -30,15 +29,19 @@ SERVERS: Final = {"vllm": "vLLM", "sglang": "SGLang"}
 LEAD: Final = """\
 # What servers refuse, and what their engines keep
 
-vLLM and SGLang refuse schemas by lists of what an engine is known to ignore. Each list is held
-here against the engine at the version that the server pins, in every cell of
+vLLM and SGLang refuse schemas by lists of what an engine is known to ignore; under `auto` vLLM
+sends on what its list for xgrammar names to guidance, and what that for guidance names to
+outlines. Each list is held here against the engine at the version that the server pins, in every
+cell of
 [conformance](../../docs/conformance.md): a keyword, or several together, at one place of a
 schema, with a few texts that both validators judge alike. A text counts as lost only if the
 engine writes its value in no usual spelling.
 
 - **Refused, and kept**: the list names it, yet the engine treats every text of the cell rightly.
-  Where all of an entry is kept it may come off, where some is it may be narrowed. These few
-  texts found no error, no more.
+  That is said of the schema shown and these few texts, and of no other form of the keyword:
+  xgrammar keeps `multipleOf: 3`, and ignores it beside `minimum`. Nor does it say that the keyword
+  is read: an engine that closes every object refuses an undeclared member whatever a `not` says.
+  It shows where to look before an entry is narrowed; it is no reason to take one off.
 - **Passed, and not kept**: nothing is named, and the engine takes the invalid text, or cannot
   write the valid one. Where it is the place (`not`, `then`) and not the keyword, the place is
   one row.
@@ -96,7 +99,7 @@ def main(runs: Path, out: Path, read: bool) -> None:
         if not read:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         kept[server] = open_run(runs / server / RUN, trust=True)
-    text, files = page({name: read_table(run, load_catalogue()) for name, run in kept.items()})
+    text, files = page({name: read_table(run) for name, run in kept.items()})
     manifests = {name: run.manifest["identity"] for name, run in kept.items()}
     files |= {"README.md": text, "manifest.json": json.dumps(manifests, indent=1) + "\n"}
     out.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ import numpy as np
 from harness.bugs.groups import explain, read_verdicts
 from harness.bugs.listing import judged_schemas
 from harness.bugs.samples import SampleFile
-from harness.classification.departures import classify, load_catalogue
+from harness.classification.departures import classify
 from harness.errors import UsageError
 from harness.inputs.case_maskbench import open_maskbench
 from harness.runs.directory import open_run
@@ -41,11 +42,33 @@ _MEANT: Final = frozenset((*_COMBINED, "type", "enum", "const", "$ref"))
 _ANNOTATIONS: Final = frozenset(
     ("title", "description", "default", "examples", "example", "$comment", "deprecated")
 )
-_ANY_CHARACTER: Final = re.compile(r"(?<!\\)\.|\[\^|\\[SWD]")
+_ATOM: Final = r"(?:\[(?:\\.|[^\]\\])*\]|\\.|[^()\[\\])"
+_ANY_CHARACTER: Final = re.compile(r"\.|\[\^|\\[SWD]")
+_PLAIN: Final = re.compile(r"\\[^SWD]|\[(?!\^)(?:\\[^SWD]|[^\]\\])*\]")
+"""Escapes and classes of named characters, where a dot is a dot."""
 _LOOSE_GROUP: Final = re.compile(
     r"\((?:\?:)?(?:[^()\\]|\\.)*?[*+]\)\?"  # ends with a repetition
     r"|\((?:\?:)?(?:\[[^\]]*\]|\\?[^()\\])[*+][^()]*\)\?"  # begins with one
 )
+
+
+def _of_any(part: Mapping[str, Any]) -> bool:
+    return bool(_ANY_CHARACTER.search(_PLAIN.sub("", _pattern(part))))
+
+
+def _loose(part: Mapping[str, Any]) -> bool:
+    groups = (found[0] for found in _LOOSE_GROUP.finditer(_pattern(part)))
+    return not all(re.fullmatch(rf"\((?:\?:)?{_ATOM}[*+]\)\?", group) for group in groups)
+
+
+def _combined(part: Mapping[str, Any]) -> bool:
+    several = isinstance(part.get("allOf"), list) and len(part["allOf"]) > 1
+    return bool(_COMBINED & {*part} and _STRUCTURE & {*part}) and not several
+
+
+def _decimal(name: str, value: float) -> bool:
+    outer = value > 0 if name.endswith("aximum") else value < 0
+    return outer and bool(re.fullmatch(r"-?\d+\.\d\d+", repr(value)))
 
 
 def _pattern(part: Mapping[str, Any]) -> str:
@@ -53,12 +76,12 @@ def _pattern(part: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _bounds(part: Mapping[str, Any]) -> list[float]:
-    return [
-        part[name]
+def _bounds(part: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        name: part[name]
         for name in _BOUNDS
         if isinstance(part.get(name), int | float) and not isinstance(part[name], bool)
-    ]
+    }
 
 
 def _undeclared(part: Mapping[str, Any]) -> bool:
@@ -75,20 +98,20 @@ FEATURES: Final[Mapping[str, Feature]] = {
     "xgrammar-length-escapes": lambda part: (
         ("minLength" in part or "maxLength" in part) and not {"pattern", "enum"} & {*part}
     ),
-    "xgrammar-optional-group": lambda part: bool(_LOOSE_GROUP.search(_pattern(part))),
-    "xgrammar-combined": lambda part: bool(_COMBINED & {*part} and _STRUCTURE & {*part}),
+    "xgrammar-optional-group": _loose,
+    "xgrammar-combined": _combined,
     "xgrammar-required-undeclared": _undeclared,
-    "xgrammar-pattern-escapes": lambda part: bool(_ANY_CHARACTER.search(_pattern(part))),
+    "xgrammar-pattern-escapes": _of_any,
     "xgrammar-pattern-anchored": lambda part: (
         bool(_pattern(part)) and not re.match(r"\^.*\$\Z", _pattern(part), re.DOTALL)
     ),
     "xgrammar-untyped": lambda part: bool(_FOR_TYPES & {*part} and not _MEANT & {*part}),
     "xgrammar-pattern-properties": lambda part: "patternProperties" in part and _open(part),
     "xgrammar-six-digits": lambda part: part.get("type") == "number" and bool(_bounds(part)),
-    "llguidance-decimal-bound": lambda part: any(
-        re.fullmatch(r"-?\d+\.\d\d+", repr(value)) for value in _bounds(part)
+    "llguidance-decimal-bound": lambda part: any(starmap(_decimal, _bounds(part).items())),
+    "llguidance-integer-bounds": lambda part: any(
+        abs(one) >= 2**63 - 1 for one in _bounds(part).values()
     ),
-    "llguidance-integer-bounds": lambda part: any(abs(one) >= 2**63 - 1 for one in _bounds(part)),
     "llguidance-property-names": lambda part: "propertyNames" in part,
     "llguidance-ipv6-dotted": lambda part: part.get("format") in {"ipv6", "uri"},
     "llguidance-dates": lambda part: part.get("format") in {"date", "date-time"},
@@ -96,9 +119,11 @@ FEATURES: Final[Mapping[str, Feature]] = {
         bool(part.get("properties")) and part.get("additionalProperties") not in (None, False)
     ),
     "outlines-bounds": lambda part: bool(_bounds(part)),
-    "outlines-pattern-quote": lambda part: bool(_ANY_CHARACTER.search(_pattern(part))),
+    "outlines-pattern-quote": _of_any,
     "outlines-required-undeclared": _undeclared,
-    "outlines-empty-schema": lambda part: {} in part.get("properties", {}).values(),
+    "outlines-empty-schema": lambda part: (
+        {} in map(part.get("properties", {}).get, part.get("required", []))
+    ),
     "outlines-closed-empty": lambda part: not _open(part) and "properties" not in part,
 }
 """By the name of a report what a subschema has that meets its bug."""
@@ -127,13 +152,13 @@ def _listed(tools: Path) -> Iterator[Any]:
 
 def _found(path: Path) -> tuple[dict[tuple[str, str], set[int]], dict[str, int]]:
     """By engine and bug the cases in which a search of a run shows it; the schemas judged."""
-    run, catalogue = open_run(path), load_catalogue()
-    samples, seed = SampleFile(run, catalogue).read()
+    run = open_run(path)
+    samples, seed = SampleFile(run).read()
     vocabulary = vocabulary_at_hand(run)
     if not samples or seed is None or vocabulary is None:
         raise UsageError(f"{path} was not searched for bugs", "maskcourt bugs RUN")
 
-    rule = partial(classify, catalogue, vocabulary=vocabulary)
+    rule = partial(classify, vocabulary=vocabulary)
 
     verdicts = read_verdicts(run, rule, vocabulary, seed)
     result = explain(verdicts, samples, verdicts.among((BUG,)))

@@ -47,8 +47,8 @@ _COLUMNS: Final = (
     "engine",
     "what",
     "effect",
-    "have it: MaskBench",
-    "have it: tools",
+    "have the feature: MaskBench",
+    "have the feature: tools",
     "thread",
 )
 _SCRIPT: Final = '''"""Ends with 1 while the bug is there. It needs: pip install {install}"""
@@ -257,7 +257,8 @@ def _often(report: Report, counts: Mapping[str, Any]) -> str:
     parts = [concerned]
     sample, shown = counts["sample"], own["sample"] or "none"
     if report.refused:
-        parts.append(f"Of {sample['cases']} drawn from MaskBench {shown} are refused for it.")
+        are = "is" if shown == 1 else "are"
+        parts.append(f"Of {sample['cases']} drawn from MaskBench {shown} {are} refused for it.")
     elif report.bugs:
         parts.append(
             f"Of {sample['cases']} drawn from MaskBench the engine compiled"
@@ -323,11 +324,13 @@ def _row(rank: int, report: Report, counts: Mapping[str, Any]) -> str:
 def overview(reports: Sequence[Report], about: Mapping[str, Any], counts: Mapping[str, Any]) -> str:
     """The page that lists all reports."""
     lead = (
-        "Bugs of the newest versions, each with a text to paste into the engine's tracker: values"
-        " that are lost or let through, and schemas that are refused, before what only formats"
-        f" forbid. The last columns say how many of {counts['maskbench']:,} schemas of MaskBench"
+        "Bugs of the newest versions, each with a text for the engine's tracker: values that are"
+        " lost or let through, and schemas that are refused, before what only formats forbid. Where"
+        " a thread is known the text is for a comment there; what is fixed already needs none."
+        f" The last columns say how many of {counts['maskbench']:,} schemas of MaskBench"
         f" and of {counts['tools']:,} of [tools](../tools/README.md) have the feature that the bug"
-        " is about (in how many the bug was found its text says), and what is known: looked up on"
+        " is about, of which the bug need not show in each (in how many it was found its text"
+        " says), and what is known: looked up on"
         f" {about['looked_up']} in stored copies of the"
         f" trackers that reach to {about['copies_reach']}. Written by `make results ONLY=reports`,"
         " which runs every script anew."

@@ -30,7 +30,6 @@ from harness.check.mcp_tools import mcp_tools
 from harness.check.request import CheckRequest
 from harness.check.text import overview, sentence
 from harness.check.work import SchemaCheck
-from harness.classification.departures import load_catalogue
 from harness.console import tell
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import commit, installed
@@ -123,7 +122,7 @@ def _answered(engines: Sequence[str], named: Sequence[NamedSchema], work: Path) 
         names = [one.name for one in request.specs]
         tools = {one.name: one.tool for one in named}
         answers = Answers([one.name for one in named], names, tools)
-        with SchemaCheck(request, named, work / "runs" / slug, load_catalogue()) as check:
+        with SchemaCheck(request, named, work / "runs" / slug) as check:
             for one in check.answers():
                 answers.add(one)
         table, others = overview(answers)

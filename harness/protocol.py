@@ -78,7 +78,7 @@ class EngineInfo:
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions of the distributions that decide the masks, the engine's own among them."""
     build: str = ""
-    """What tells a build at hand, or another's adapter, from others of its version; the harness knows, adapters do not."""
+    """What tells a build at hand, or a foreign adapter, from others; the harness sets it."""
 
     @classmethod
     def installed(

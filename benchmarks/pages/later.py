@@ -40,7 +40,6 @@ from benchmarks.pages.versions import compared, in_short
 from benchmarks.pages.versions import rows as found_changes
 from benchmarks.site.published import PublishedBug, published_bugs
 from harness.bugs.trial import LIMITS, Trial
-from harness.classification.departures import load_catalogue
 from harness.engines.environments import provide
 from harness.engines.specs import parse_spec, read_spec
 from harness.printable import markdown, plural
@@ -104,8 +103,8 @@ def published_changes() -> Sequence[Row]:
         for specs in LATER:
             old, new = (provide(parse_spec(text)) for text in specs)
             with (
-                closing(Trial(old, judge, load_catalogue())) as published,
-                closing(Trial(new, judge, load_catalogue())) as later,
+                closing(Trial(old, judge)) as published,
+                closing(Trial(new, judge)) as later,
             ):
                 mine = [one for one in known if one.key == read_spec(specs[0]).name]
                 rows += changes(mine, later.info.version, Trials(published, later))

@@ -11,7 +11,6 @@ import numpy as np
 
 from benchmarks.pages.schema_rows import SchemaRows
 from harness.bugs.listing import Bug, BugList, known_bugs, met_by_any, severities_of, topics
-from harness.classification.departures import load_catalogue
 from harness.engines.presets import servers
 from harness.engines.specs import DEFAULT, with_version
 from harness.printable import code, markdown, plural
@@ -254,7 +253,7 @@ def milliseconds(rows: SchemaRows, engine: str) -> list[float]:
 
 def bugs_of(run: Run) -> BugList | None:
     """The bugs of a run, worst first; None where nobody searched for them."""
-    return known_bugs(run.directory, load_catalogue())
+    return known_bugs(run.directory)
 
 
 def bugs_by_engine(bugs: Sequence[Bug], names: Iterable[str], most: int) -> Iterator[str]:

@@ -21,7 +21,6 @@ from benchmarks.pages.layout import (
     schemas,
 )
 from harness.bugs.listing import BugList
-from harness.classification.departures import load_catalogue
 from harness.engines.specs import read_spec
 from harness.printable import markdown
 from harness.render.table import Row, Table
@@ -55,7 +54,7 @@ def compared(run: Run) -> list[Comparison]:
         return known
 
     pairs = sides(run.directory, run.directory)
-    return [compare(*pair, bugs, load_catalogue()) for pair in pairs]
+    return [compare(*pair, bugs) for pair in pairs]
 
 
 def rows(key: str, comparisons: list[Comparison]) -> Iterator[Row]:

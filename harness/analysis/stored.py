@@ -47,11 +47,12 @@ _WORDS: Final = (
 )
 
 
+@functools.lru_cache(maxsize=4)
 def by_catalogue(run: RunDirectory, evidence: str) -> pa.Table:
     """The classes that the catalogue of departures gives to the verdicts of a run."""
-    from harness.classification import departures
+    from harness.classification.departures import classify
 
-    return departures.classify(departures.load_catalogue(), run, evidence)
+    return classify(run, evidence)
 
 
 class StoredRun:

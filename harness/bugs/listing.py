@@ -18,7 +18,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING, Explanation, explain, read_verdicts
 from harness.bugs.identity import bug_id, concerned, keywords, title
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
-from harness.classification.departures import Catalogue, classify
+from harness.classification.departures import classify
 from harness.directories import read_toml
 from harness.engines.specs import read_spec
 from harness.printable import escaped, plural
@@ -231,9 +231,7 @@ def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:
     return _bug(run, judged_schemas(run), sample, [sample.error.engine], alone)
 
 
-def known_bugs(
-    run: RunDirectory, catalogue: Catalogue, rule: Classify | None = None
-) -> BugList | None:
+def known_bugs(run: RunDirectory, rule: Classify | None = None) -> BugList | None:
     """The bugs of a run as far as a search found them; None where none came to anything yet.
 
     Nothing is started, shrunk or written. The run may be unfinished, its vocabulary not at hand;
@@ -241,11 +239,11 @@ def known_bugs(
     """
     if not run.finished:
         return None
-    samples, seed = SampleFile(run, catalogue).read()
+    samples, seed = SampleFile(run).read()
     vocabulary = None if seed is None else vocabulary_at_hand(run)
     if vocabulary is None or seed is None:
         return None
-    rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
+    rule = rule or partial(classify, vocabulary=vocabulary)
     verdicts = read_verdicts(run, rule, vocabulary, seed)
     result = explain(verdicts, samples, verdicts.among((BUG,)))
     return None if result.wanted and not samples else bug_list(run, result)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from harness import __version__
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
-from harness.classification.departures import Catalogue
+from harness.classification.departures import load_catalogue
 from harness.files import LineFile
 from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
@@ -93,13 +93,13 @@ class SampleFile:
     what was drawn by another seed is used all the same.
     """
 
-    def __init__(self, run: RunDirectory, catalogue: Catalogue, seed: int = 0) -> None:
+    def __init__(self, run: RunDirectory, seed: int = 0) -> None:
         self._engines = run.manifest["identity"]["engines"]
         self._seed = seed
         self._file = LineFile(run.path / FILE)
         self._begun = False
         tables = {name: table["sha256"] for name, table in run.manifest["tables"].items()}
-        of = [FORMAT, __version__, asdict(catalogue), tables]
+        of = [FORMAT, __version__, asdict(load_catalogue()), tables]
 
         def plain(value: object) -> object:  # the same for the same, whatever the order of sets
             return sorted(value) if isinstance(value, frozenset | set) else repr(value)

@@ -22,7 +22,7 @@ from harness.bugs.pattern_witnesses import pattern_rows, shrunk_witness, witness
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.bugs.shrink import Known, Shrinker
 from harness.bugs.trial import Trial
-from harness.classification.departures import Catalogue, classify
+from harness.classification.departures import classify
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
 from harness.regex_constraint.work import RegexRun
@@ -37,7 +37,6 @@ _Work = Callable[..., ShrunkVerdict]
 
 def search(
     run: RunDirectory,
-    catalogue: Catalogue,
     *,
     classes: Sequence[str],
     seed: int,
@@ -57,13 +56,13 @@ def search(
     """
     ends = math.inf if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    rule = rule or partial(classify, catalogue, vocabulary=vocabulary)
+    rule = rule or partial(classify, vocabulary=vocabulary)
     if isinstance(run, RegexRun):
         verdicts = pattern_rows(run)
     else:
         verdicts = read_verdicts(run, rule, vocabulary, seed)
     among = verdicts.among(classes)
-    file = SampleFile(run, catalogue, seed)
+    file = SampleFile(run, seed)
     samples, seed_before = file.read()
     began = len(samples)
 
@@ -71,7 +70,7 @@ def search(
         samples[sample.verdict] = sample
         file.append(sample)
 
-    with closing(_Pool(run, catalogue, vocabulary, lanes, ends)) as pool:
+    with closing(_Pool(run, vocabulary, lanes, ends)) as pool:
         while (explanation := explain(verdicts, samples, among)).wanted and not pool.stopped():
             file.begin()
             rows = explanation.wanted
@@ -91,15 +90,8 @@ def search(
 class _Pool:
     """Threads with a shrinker each, made as they are needed; after `ends` no work is begun."""
 
-    def __init__(
-        self,
-        run: RunDirectory,
-        catalogue: Catalogue,
-        vocabulary: Vocabulary,
-        lanes: int,
-        ends: float,
-    ) -> None:
-        self._run, self._catalogue, self._vocabulary = run, catalogue, vocabulary
+    def __init__(self, run: RunDirectory, vocabulary: Vocabulary, lanes: int, ends: float) -> None:
+        self._run, self._vocabulary = run, vocabulary
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
         self._ended, self._ends = threading.Event(), ends
         self._threads = ThreadPoolExecutor(lanes)
@@ -153,9 +145,7 @@ class _Pool:
         try:
             shrinker = self._idle.get_nowait()
         except queue.Empty:
-            shrinker = Shrinker(
-                self._run, specs, self._catalogue, self._vocabulary, known=self._known
-            )
+            shrinker = Shrinker(self._run, specs, self._vocabulary, known=self._known)
             shrinker.trial_type = PatternTrial if isinstance(self._run, RegexRun) else Trial
         try:
             sample = work(shrinker, stopped=self.stopped)

@@ -18,7 +18,6 @@ from harness.bugs.passes import COMMON_FORMS, IN_TEXTS, SMALLER, Pass, of_its_pl
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.trial import KINDS, Failed, Symptom, Trial
 from harness.bugs.trigger import Trigger, trigger
-from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.member_moves import tokens_begun
@@ -252,14 +251,13 @@ class Shrinker:
         self,
         run: RunDirectory,
         specs: Sequence[EngineSpec],
-        catalogue: Catalogue,
         vocabulary: Vocabulary,
         lent: Trial | None = None,
         known: Known | None = None,
     ) -> None:
         identity = run.manifest["identity"]
         self._specs, self._made_with = {spec.name: spec for spec in specs}, identity["engines"]
-        self._catalogue, self._vocabulary, self._lent = catalogue, vocabulary, lent
+        self._vocabulary, self._lent = vocabulary, lent
         self.known = known or Known()
         self._judge = Judge(limits_of(run).memory, formats=format_rule(identity))
         self._trials: dict[str, Trial] = {}
@@ -347,9 +345,8 @@ class Shrinker:
         """A trial of the case's engine, with the case's token and effect for the time being."""
         if case.engine not in self._trials and self._lent is None:
             spec, made_with = self._specs[case.engine], self._made_with.get(case.engine)
-            self._trials[case.engine] = self.trial_type(
-                spec, self._judge, self._catalogue, made_with, failed=self.known.failed
-            )
+            trial = self.trial_type(spec, self._judge, made_with, failed=self.known.failed)
+            self._trials[case.engine] = trial
         trial = self._lent or self._trials[case.engine]
         trial.at_issue = effect if effect != UNCLEAR else ""
         return trial.with_token(case.token)

@@ -16,7 +16,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.passes import is_json
 from harness.bugs.schema_edits import keys_at
 from harness.bugs.text_edits import fault, sort_of
-from harness.classification.departures import Catalogue, classify
+from harness.classification.departures import classify
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.effects import CaseEffects, EffectColumns, Rejected, effect_of_acceptance
 from harness.comparison.generated_instances import make
@@ -114,12 +114,11 @@ class Trial:
         self,
         spec: EngineSpec,
         judge: Judge,
-        catalogue: Catalogue,
         made_with: Mapping[str, Any] | None = None,
         panel: Panel | None = None,
         failed: Failed | None = None,
     ) -> None:
-        self._judge, self._catalogue = judge, catalogue
+        self._judge = judge
         self._stack = contextlib.ExitStack()
         file = self._vocabulary_of(b"")
         self._panel = panel or Panel([spec], file, self.vocabulary.words, LIMITS)
@@ -323,7 +322,7 @@ class Trial:
         vocabulary = {"sha256": self.vocabulary.sha256}
         identity = {"engines": {name: described}, "vocabulary": vocabulary}
         unstored = UnstoredCase(notes.rows, {"identity": identity})
-        counted = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
+        counted = classify(unstored, INSTANCE, self.vocabulary).to_pylist()[0]
         at, keyword = rows["offset"][0], rows["keyword"][0]
         if keyword == "json":
             mark += _OF + sort_of(case.text[at : at + 1])

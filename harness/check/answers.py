@@ -20,7 +20,7 @@ from harness.analysis.compile_reasons import plain_reason
 from harness.analysis.stored import WORST_FIRST, StoredRun, stored_run
 from harness.bugs.groups import ErrorRows, read_verdicts
 from harness.bugs.listing import Bug
-from harness.classification.departures import Catalogue, classify
+from harness.classification.departures import classify, load_catalogue
 from harness.engines.presets import taken_by
 from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
@@ -288,13 +288,13 @@ class Answers:
         }
 
 
-def read_answers(run: RunDirectory, catalogue: Catalogue, number: int = 0) -> dict[str, Answer]:
+def read_answers(run: RunDirectory, number: int = 0) -> dict[str, Answer]:
     """What a finished run says of an engine, by its number, with each schema, by their names."""
     vocabulary = vocabulary_of(run)
-    rule = functools.cache(functools.partial(classify, catalogue, vocabulary=vocabulary))
+    rule = functools.cache(functools.partial(classify, vocabulary=vocabulary))
     stored = stored_run(run, rule)
     errors = _errors(stored, read_verdicts(run, rule, vocabulary, 0), vocabulary, number)
-    declared, covered = _declared(stored, catalogue, number), _covered(stored, number)
+    declared, covered = _declared(stored, number), _covered(stored, number)
     engine, described = list(run.manifest["identity"]["engines"].items())[number]
     ends, backends = _ends(run, engine)
     answers = {}
@@ -364,7 +364,8 @@ def _errors(
     return found
 
 
-def _declared(stored: StoredRun, catalogue: Catalogue, engine: int) -> dict[str, list[Declared]]:
+def _declared(stored: StoredRun, engine: int) -> dict[str, list[Declared]]:
+    catalogue = load_catalogue()
     entries = {one.id: one for one in catalogue}
     found: dict[str, list[Declared]] = defaultdict(list)
     for row in stored.rows(

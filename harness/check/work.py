@@ -26,7 +26,6 @@ from harness.bugs.trial import Trial
 from harness.check.advice import remedies
 from harness.check.answers import Answer, ProvenError, read_answers
 from harness.check.request import CheckRequest
-from harness.classification.departures import Catalogue
 from harness.engines.panel import Panel
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
@@ -79,10 +78,9 @@ class SchemaCheck:
         request: CheckRequest,
         schemas: Sequence[NamedSchema],
         directory: Path,
-        catalogue: Catalogue,
         heard: Callable[[CaseDone], None] = lambda _: None,
     ) -> None:
-        self._request, self._directory, self._catalogue = request, directory, catalogue
+        self._request, self._directory = request, directory
         self._specs = request.specs
         self._schemas = {one.name: one.text for one in schemas}
         first = {one.text: one.name for one in reversed(schemas)}
@@ -158,7 +156,7 @@ class SchemaCheck:
         while left and len(up := [e for e in up if self._spent[e] < self._budget]) > 1:
             run = self._walk(up, left)
             for number, engine in enumerate(up):
-                for id_, walked in read_answers(run, self._catalogue, number).items():
+                for id_, walked in read_answers(run, number).items():
                     apart.remove((engine, id_))
                     for name in self._alike[id_]:
                         yield known[engine, name].with_walks(walked)
@@ -244,7 +242,7 @@ class SchemaCheck:
             if self._request.vocabulary != BYTES:
                 for limit in [None] if len(self._alike) <= 2 * _FIRST else [_FIRST, None]:
                     told = known
-                    known = read_answers(ran(BYTES, is_time, limit), self._catalogue)
+                    known = read_answers(ran(BYTES, is_time, limit))
                     yield from (one for name, one in known.items() if name not in told)
             ends = time.monotonic() + self._request.whole_seconds
 
@@ -256,10 +254,10 @@ class SchemaCheck:
             run = ran(self._request.vocabulary, may_differ)
             (spec,) = engines_of(run)
             panel = panels[0] if panels else None
-            trial = Trial(spec, judge, self._catalogue, panel=panel)
+            trial = Trial(spec, judge, panel=panel)
             stack.callback(trial.close)
             answers = {name: replace(one, whole=True, on_bytes=True) for name, one in known.items()}
-            for name, answer in read_answers(run, self._catalogue).items():
+            for name, answer in read_answers(run).items():
                 joined = known[name].joined(answer) if name in known else answer
                 answers[name] = replace(joined, whole=True)
             self._spent[spec.name] = panel.compiling[0] if panel else 0.0
@@ -277,7 +275,7 @@ class SchemaCheck:
         def stops() -> bool:
             return self._stop.is_set() or time.monotonic() > ends
 
-        cases = _SmallestCases(trial, self._catalogue, _ALIKE if many > 1 else None)
+        cases = _SmallestCases(trial, _ALIKE if many > 1 else None)
         for one in sorted(answers, key=lambda one: one.standing[0] in (0, 4)):
             schema = self._schemas[one.schema]
             errors, skipped = cases.of(one.errors, schema, stops)
@@ -318,8 +316,8 @@ class SchemaCheck:
 class _SmallestCases:
     """Shrinks errors of one engine, `alike` ones only so often; until that `stops`."""
 
-    def __init__(self, trial: Trial, catalogue: Catalogue, alike: int | None) -> None:
-        self._trial, self._catalogue, self._most = trial, catalogue, alike
+    def __init__(self, trial: Trial, alike: int | None) -> None:
+        self._trial, self._most = trial, alike
         self._alike: Counter[tuple[str, ...]] = Counter()
         self._shrinkers: dict[RunDirectory, Shrinker] = {}
 
@@ -356,7 +354,7 @@ class _SmallestCases:
         assert run is not None
         assert witness is not None
         if run not in self._shrinkers:
-            about = (engines_of(run), self._catalogue, vocabulary_of(run), self._trial)
+            about = engines_of(run), vocabulary_of(run), self._trial
             self._shrinkers[run] = Shrinker(run, *about)
         sample = self._shrinkers[run].sample(witness, schema, one.class_, stops)
         return one if sample.error is None or stops() else replace(one, bug=bug_of(run, sample))

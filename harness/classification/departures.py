@@ -6,7 +6,7 @@ from, the source that declares it, and rules over a verdict's stored evidence. A
 entry's rule fits has the entry's class, ``departure`` or ``warned`` (the engine itself warned, in
 what it printed when it compiled the schema, that it ignores the keyword); every other proven
 verdict is a ``bug``. Where several entries fit, the first one counts. A class is never stored: it
-is computed whenever a run is read, with whatever catalogue is given. Entries on a behaviour that is
+is computed whenever a run is read, with the catalogue as it is. Entries on a behaviour that is
 about spellings are for the spelling profile, and their rules about traps: a verdict whose effect is
 a spelling has no departure. `docs/departures.md` explains the rules and their conditions.
 """
@@ -122,10 +122,10 @@ def is_printed(warning: str, line: str) -> bool:
 
 
 def classify(
-    catalogue: Catalogue,
     run: RunDirectory,
     evidence: str = WALK,
     vocabulary: Vocabulary | None = None,
+    catalogue: Catalogue | None = None,
 ) -> pa.Table:
     """The class of each verdict in a table of a run.
 
@@ -137,6 +137,7 @@ def classify(
         RunDirectoryError: The run is damaged.
         UsageError: The vocabulary is not the run's.
     """
+    catalogue = catalogue or load_catalogue()
     stored = VerdictRows(run, evidence, vocabulary)
     engines, proven = stored.words("engine"), ~stored.words("kind").equal(*OPEN)
     asked = proven & ~stored.words("effect").equal(SPELLING)

@@ -35,7 +35,6 @@ def bench(
 def _judge_patterns(request: BenchRequest, budget: ShrinkBudget, *, as_json: bool) -> None:
     from harness.bugs.listing import bug_list
     from harness.bugs.printing import print_bugs
-    from harness.classification.departures import load_catalogue
     from harness.console import print_json
     from harness.regex_constraint.summary import as_json as summary
     from harness.regex_constraint.summary import table
@@ -44,7 +43,7 @@ def _judge_patterns(request: BenchRequest, budget: ShrinkBudget, *, as_json: boo
 
     run = run_regex(request)
     search = Search(request.lanes, budget.seconds).of(BUG)
-    listed = bug_list(run, find_bugs(run, load_catalogue(), **search))
+    listed = bug_list(run, find_bugs(run, **search))
     if as_json:
         print_json({**summary(run), "bugs": [bug.row() for bug in listed.bugs]})
         return

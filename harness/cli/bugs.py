@@ -62,15 +62,13 @@ def bugs(wanted: Wanted, search: Search, access: Trusting, json: Json, run: Path
     """
     from harness.bugs.listing import bug_list
     from harness.bugs.printing import print_bugs
-    from harness.classification.departures import load_catalogue
     from harness.regex_constraint.work import REGEX, open_regex
     from harness.versions.compare import require_finished
 
     of_patterns = (run / REGEX.file).is_file()
     stored = open_regex(run, trust=access.trust) if of_patterns else access.open(run)
     require_finished(stored, wanted.engine)
-    catalogue, how = load_catalogue(), search.of(wanted.class_)
-    listed = bug_list(stored, find_bugs(stored, catalogue, **how))
+    listed = bug_list(stored, find_bugs(stored, **search.of(wanted.class_)))
     chosen = [bug for bug in listed.bugs if bug in wanted]
     written = _written(wanted.write, chosen) if wanted.write else []
     if json.as_json:
@@ -124,7 +122,6 @@ def compare(
     from rich.markdown import Markdown
 
     from harness.bugs.listing import bug_list
-    from harness.classification.departures import load_catalogue
     from harness.versions import compare as versions
     from harness.versions.text import comparison_markdown
 
@@ -132,14 +129,13 @@ def compare(
         raise UsageError("--json and --markdown are both given", "leave one out")
     old = access.open(old_run)
     new = access.open(new_run) if new_run else old
-    catalogue, how = load_catalogue(), search.of(BUG)
 
     @functools.cache
     def bugs_of(run: RunDirectory) -> BugList:
-        return bug_list(run, find_bugs(run, catalogue, **how))
+        return bug_list(run, find_bugs(run, **search.of(BUG)))
 
     found = [
-        versions.compare(*pair, lambda side: bugs_of(side.run), catalogue)
+        versions.compare(*pair, lambda side: bugs_of(side.run))
         for pair in versions.sides(old, new, asked.first, asked.second)
     ]
     if json.as_json:

@@ -109,7 +109,6 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     from harness.check.request import usable_schemas
     from harness.check.text import CheckOutput, junit, write_page
     from harness.check.work import SchemaCheck
-    from harness.classification.departures import load_catalogue
     from harness.workers.temporary_directories import temporary_directory
 
     known = _known(result.baseline)
@@ -121,8 +120,7 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     kept = temporary_directory() if result.out is None else nullcontext(result.out)
     with kept as directory:
         try:
-            asked = request, named, directory, load_catalogue(), output.heard
-            with output, SchemaCheck(*asked) as work:
+            with output, SchemaCheck(request, named, directory, output.heard) as work:
                 for answer in work.answers():
                     answers.add(answer)
                     output.tell(answer)

@@ -15,12 +15,11 @@ def conformance(request: ConformanceRequest) -> None:
     the table says for each whether an engine refuses it, enforces it, is too strict or too lax.
     With --gates it says instead where a server's list of refused schemas differs from that.
     """
-    from harness.classification.departures import load_catalogue
     from harness.conformance import gates, printing
     from harness.conformance.outcomes import read_table
     from harness.conformance.work import run_cases
 
     lists = request.lists
-    table = read_table(run_cases(request), load_catalogue())
+    table = read_table(run_cases(request))
     shown = gates.gated(table, lists) if lists else table
     say(getattr(gates if lists else printing, f"as_{request.kind}")(shown), end="")

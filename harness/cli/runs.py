@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +22,12 @@ from harness.report import SHOWN
 @click.argument("run", type=RUN)
 def tally(fail_on: FailOn, access: Trusting, json: Json, run: Path) -> None:
     """Print the summary of a stored run, finished or not."""
+    from harness.analysis.stored import by_catalogue
     from harness.bugs.listing import known_bugs
-    from harness.classification.departures import classify, load_catalogue
 
-    catalogue, stored = load_catalogue(), access.open(run)
-    rule = functools.cache(functools.partial(classify, catalogue))
-    bugs = known_bugs(stored, catalogue, rule)
-    if sum_up(stored, rule, bugs, fail_on, as_json=json.as_json):
+    stored = access.open(run)
+    bugs = known_bugs(stored, by_catalogue)
+    if sum_up(stored, by_catalogue, bugs, fail_on, as_json=json.as_json):
         sys.exit(1)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from harness.analysis.stored import Classify
     from harness.bugs.groups import Explanation
     from harness.bugs.listing import BugList
-    from harness.classification.departures import Catalogue
     from harness.runs.directory import RunDirectory
 
 
@@ -53,25 +51,24 @@ def end_run(
 
     The run is stored: whatever becomes of the search, the summary is printed.
     """
+    from harness.analysis.stored import by_catalogue as rule
     from harness.bugs.listing import known_bugs
-    from harness.classification.departures import classify, load_catalogue
     from harness.execution.lanes import default_lanes
 
-    catalogue, bugs, interrupted = load_catalogue(), None, False
-    rule = functools.cache(functools.partial(classify, catalogue))
+    bugs, interrupted = None, False
     seconds = None if baseline.asked else budget.seconds
     try:
         if seconds != 0 and run.finished:
             room = default_lanes(1)
             how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room), "rule": rule}
             with interrupts.heeded():
-                find_bugs(run, catalogue, **how, seconds=seconds)
+                find_bugs(run, **how, seconds=seconds)
     except KeyboardInterrupt:
         interrupted = True
     except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
         tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
     with contextlib.suppress(MaskcourtError):
-        bugs = known_bugs(run, catalogue, rule)
+        bugs = known_bugs(run, rule)
     failed = sum_up(run, rule, bugs, fail_on, as_json=as_json, in_short=True)
     if interrupted:
         raise KeyboardInterrupt
@@ -81,13 +78,13 @@ def end_run(
         sys.exit(1)
 
 
-def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> Explanation:
+def find_bugs(run: RunDirectory, **how: Any) -> Explanation:
     """See `harness.bugs.search.search`; progress goes to standard error."""
     from harness.bugs.printing import ShrinkProgress
     from harness.bugs.search import search
 
     with ShrinkProgress() as progress:
-        return search(run, catalogue, progress=progress.tell, **how)
+        return search(run, progress=progress.tell, **how)
 
 
 def sum_up(

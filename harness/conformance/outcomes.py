@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from harness import verdict_kinds
 from harness.analysis.compile_reasons import plain_reason
-from harness.classification.departures import Catalogue, classify
+from harness.classification.departures import classify
 from harness.execution.progress import FAILED
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ACCEPTANCES, BEYOND_BITS, BUG, CLASSES, INSTANCE, REJECTIONS
@@ -81,11 +81,11 @@ class ConformanceTable:
         return found
 
 
-def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
+def read_table(run: RunDirectory) -> ConformanceTable:
     """What a finished run with the cells as its cases says."""
     identity = run.manifest["identity"]
     ends = _ends(run.table("engines").to_pylist())
-    found = _found(run, catalogue)
+    found = _found(run)
     values = _values(run)
     outcomes: list[CellOutcome] = []
     unjudged: dict[str, str] = {}
@@ -151,7 +151,7 @@ def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str,
     return ends
 
 
-def _found(run: RunDirectory, catalogue: Catalogue) -> dict[tuple[str, str], _Found]:
+def _found(run: RunDirectory) -> dict[tuple[str, str], _Found]:
     """What engines were found to do with texts, by case and engine."""
     texts = run.table("instances", ["case", "instance", "text"]).to_pylist()
     unclear = {(one["case"], one["instance"]) for one in texts if not one["text"].isascii()}
@@ -160,7 +160,7 @@ def _found(run: RunDirectory, catalogue: Catalogue) -> dict[tuple[str, str], _Fo
     )
     columns = ["case", "instance", "engine", "kind", "effect"]
     rows = run.table("instance_verdicts", columns).to_pylist()
-    classes = classify(catalogue, run, INSTANCE)["class"].to_pylist()
+    classes = classify(run, INSTANCE)["class"].to_pylist()
     for row, class_ in zip(rows, classes, strict=True):
         number = row["instance"]
         if row["effect"] == verdict_kinds.SPELLING:  # the engine writes the value otherwise

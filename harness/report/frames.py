@@ -92,10 +92,9 @@ class Run:
         import pandas as pd
 
         from harness.bugs.listing import known_bugs
-        from harness.classification.departures import load_catalogue
         from harness.report.tables import BUG_COLUMNS, bug_rows
 
-        found = known_bugs(self.directory, load_catalogue(), self._rule)
+        found = known_bugs(self.directory, self._rule)
         return pd.DataFrame(bug_rows(found), columns=list(BUG_COLUMNS))
 
     @cached_property

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from harness.classification.departures import Catalogue, load_catalogue
+from harness.classification.departures import load_catalogue
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits, Panel
 from harness.engines.presets import backends_of, taken_by
@@ -59,7 +59,7 @@ def profile_of(
             panel = Panel(specs[at : at + AT_ONCE], str(file), vocabulary.words, limits)
             with contextlib.closing(panel):
                 line.update(at, ", ".join(one.name for one in panel.specs))
-                asking = _Asking(panel, vocabulary, load_catalogue())
+                asking = _Asking(panel, vocabulary)
                 found += asking.spellings(rows)
             line.plain(f"{len(found)} of {len(specs)} engines")
     return Profile(rows, with_options(found))
@@ -68,8 +68,8 @@ def profile_of(
 class _Asking:
     """The engines of a panel, asked one schema after the other."""
 
-    def __init__(self, panel: Panel, vocabulary: Vocabulary, catalogue: Catalogue) -> None:
-        self._panel, self._vocabulary, self._catalogue = panel, vocabulary, catalogue
+    def __init__(self, panel: Panel, vocabulary: Vocabulary) -> None:
+        self._panel, self._vocabulary, self._catalogue = panel, vocabulary, load_catalogue()
 
     def spellings(self, rows: Sequence[Spelling]) -> Iterator[EngineSpellings]:
         """The answers of each engine, in the order of the panel."""

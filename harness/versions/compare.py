@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from harness.analysis.compile_reasons import plain_reason
@@ -18,7 +17,7 @@ from harness.analysis.stored import Classify, stored_run
 from harness.analysis.timing import timings
 from harness.bugs.listing import BugList, version_order
 from harness.bugs.trial import Trial
-from harness.classification.departures import Catalogue, classify
+from harness.classification.departures import classify
 from harness.engines.specs import read_spec
 from harness.errors import UsageError
 from harness.runs.directory import RunDirectory
@@ -147,9 +146,7 @@ class Comparison:
         return [change for change in self.changes if change.status == status]
 
 
-def compare(
-    old: Side, new: Side, bugs: Callable[[Side], BugList], catalogue: Catalogue
-) -> Comparison:
+def compare(old: Side, new: Side, bugs: Callable[[Side], BugList]) -> Comparison:
     """Compare two versions of an engine; `bugs` gives the bugs of a side's run.
 
     Raises:
@@ -172,7 +169,7 @@ def compare(
     with closing(Judge(memory, formats=formats.pop())) as judge:
         for side, met in ((old, there), (new, gone)):
             spec = engine_of(side.run, side.engine, side.version)
-            with closing(Trial(spec, judge, catalogue, side.described)) as trial:
+            with closing(Trial(spec, judge, side.described)) as trial:
                 is_new = side is old
                 changes += [bug_change(bug, trial, side.version, is_new=is_new) for bug in met]
     changes.sort(key=lambda change: (STATUSES.index(change.status), change.bug.order))
@@ -180,7 +177,7 @@ def compare(
         old,
         new,
         tuple(changes),
-        _schema_changes(old, new, partial(classify, catalogue)),
+        _schema_changes(old, new, classify),
         {name: timings(side.run)[side.engine] for name, side in both.items()},
         {name: listed.pending for name, listed in known.items()},
     )

@@ -4,7 +4,6 @@ import pytest
 
 from harness.analysis.matrix import example_text
 from harness.analysis.tally import summary
-from harness.classification.departures import Catalogue
 from harness.report.page.collect import collect
 from harness.report.tables import write_tables
 from tests import books, reporting
@@ -112,7 +111,7 @@ class TestExamples:
 
     @pytest.mark.processes
     def test_are_among_the_verdicts_of_the_page(self, run):
-        found = collect(run, "run", verdicts=1, catalogue=Catalogue(()))
+        found = collect(run, "run", verdicts=1, rule=all_bugs)
         shown = {one["id"] for one in found["verdicts"]}
         cells = [cell for row in found["summary"]["matrix"].values() for cell in row.values()]
         assert {one["example"]["verdict"] for one in cells if one["example"]} <= shown

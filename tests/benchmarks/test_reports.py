@@ -74,7 +74,8 @@ def test_a_case_has_to_be_what_both_validators_say(place):
 
 
 def test_schemas_are_counted_that_have_what_meets_a_bug():
-    many, counts = met([{"minimum": 0.25}, {"properties": {"a": {}}}, True])
+    required = {"properties": {"a": {}, "b": {}}, "required": ["a"]}
+    many, counts = met([{"minimum": -0.25}, required, True])
     assert many == 3
     assert {name for name, count in counts.items() if count} == {
         "llguidance-decimal-bound",
@@ -82,6 +83,30 @@ def test_schemas_are_counted_that_have_what_meets_a_bug():
         "outlines-empty-schema",
         "xgrammar-untyped",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "meets"),
+    [
+        ("outlines-pattern-quote", {"pattern": "^.+$"}, True),
+        ("outlines-pattern-quote", {"pattern": r"^[^/]+\.$"}, True),
+        ("outlines-pattern-quote", {"pattern": r"^[\S]+$"}, True),
+        ("outlines-pattern-quote", {"pattern": r"^[a-z.\]]+\.[a\-.]$"}, False),
+        ("xgrammar-optional-group", {"pattern": "^(ab+)?$"}, True),
+        ("xgrammar-optional-group", {"pattern": "^([^@]+@)?host$"}, True),
+        ("xgrammar-optional-group", {"pattern": "^([a-z0-9-]+)?$"}, False),
+        ("xgrammar-optional-group", {"pattern": "^(ab)?$"}, False),
+        ("xgrammar-combined", {"type": "object", "oneOf": [{}, {}]}, True),
+        ("xgrammar-combined", {"type": "object", "allOf": [{}]}, True),
+        ("xgrammar-combined", {"type": "object", "allOf": [{}, {}]}, False),
+        ("llguidance-decimal-bound", {"exclusiveMaximum": 99.99}, True),
+        ("llguidance-decimal-bound", {"minimum": 0.05}, False),
+        ("llguidance-decimal-bound", {"maximum": 99.9}, False),
+        ("outlines-empty-schema", {"properties": {"a": {}}, "required": ["b"]}, False),
+    ],
+)
+def test_what_a_bug_needs_is_told_from_what_looks_like_it(name, schema, meets):
+    assert met([{"items": schema}])[1][name] == meets
 
 
 def test_each_published_page_has_the_script_of_its_data():

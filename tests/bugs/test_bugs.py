@@ -10,7 +10,6 @@ import pytest
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.scripts import script
 from harness.bugs.trial import Trial
-from harness.classification.departures import load_catalogue
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
 from harness.inputs.vocabulary_names import BYTES
@@ -159,7 +158,7 @@ for file in sys.argv[1:]:
 def test_a_script_shows_the_error_with_the_engine_alone(engine, tmp_path):
     (spec,) = provide_all(parse_specs([engine]))
     files, codes = [], []
-    with closing(Trial(spec, InProcessJudge(), load_catalogue())) as trial:
+    with closing(Trial(spec, InProcessJudge())) as trial:
         for kind, effect, schema, text, mended in ERRORS[engine]:
             token = b"}}" if kind == "mask_consume_mismatch" else b""
             case = ErrorCase(

@@ -24,7 +24,6 @@ from harness.bugs.groups import (
 from harness.bugs.identity import bug_id
 from harness.bugs.listing import BugList, bug_list, load_reports
 from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict, smallest
-from harness.classification.departures import load_catalogue
 from harness.directories import read_toml
 from harness.errors import RunDirectoryError
 from harness.verdict_kinds import DEPARTURE
@@ -230,7 +229,7 @@ TEXTS = [b'"a"', '"\u2028\x85"'.encode(), b'"\x1c\n"', b"\xff\xfe", b""]
 def kept(tmp_path, tables="1"):
     manifest = {"tables": {"verdicts": {"sha256": tables}}, "identity": {"engines": {"e": {}}}}
     run = SimpleNamespace(path=tmp_path, manifest=manifest)
-    return SampleFile(run, load_catalogue(), seed=3)
+    return SampleFile(run, seed=3)
 
 
 def samples():

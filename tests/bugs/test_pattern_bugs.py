@@ -10,7 +10,6 @@ from harness.bugs.pattern_trial import PatternTrial
 from harness.bugs.pattern_witnesses import shrunk_witness
 from harness.bugs.scripts import report, script
 from harness.bugs.shrink import Known
-from harness.classification.departures import load_catalogue
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.regex_constraint.judging import ACCEPTANCE, REJECTION, Judged
 from tests import regex_miniatures as miniatures
@@ -37,7 +36,7 @@ def test_planted_faults_shrink_to_the_smallest_case(engine, witness, expected):
     panel = InProcessPanel([getattr(miniatures, engine)], byte_vocabulary())
     (spec,), (pattern, *shown) = panel.specs, witness
     shown = dict(zip(("kind", "part", "text", "token", "whole"), shown, strict=True))
-    with closing(PatternTrial(spec, InProcessJudge(), load_catalogue(), panel=panel)) as trial:
+    with closing(PatternTrial(spec, InProcessJudge(), panel=panel)) as trial:
         shrinker = SimpleNamespace(trial=lambda case: trial.with_token(case.token), known=Known())
         judged = Judged("case", spec.name, pattern)
         found = shrunk_witness(shrinker, "0", (judged, shown), lambda: False)

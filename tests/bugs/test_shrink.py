@@ -12,7 +12,6 @@ from harness.bugs.passes import used_only
 from harness.bugs.shrink import MOST, Known, Shrinker, shrink
 from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Symptom, Trial
-from harness.classification.departures import load_catalogue
 from harness.replay.witness import Witness
 from harness.validators.drafts import draft_of
 from harness.workers.outcomes import Compiled, TimedOut
@@ -135,7 +134,7 @@ def test_what_took_too_long_costs_no_host_again():
             return [TimedOut("too long") if schema == "{}" else Compiled(0.5, 0.0)]
 
     panel, spec = Panel(compiled=[]), SimpleNamespace(name="slow")
-    with closing(Trial(spec, InProcessJudge(), load_catalogue(), panel=panel)) as trial:
+    with closing(Trial(spec, InProcessJudge(), panel=panel)) as trial:
         assert [trial.compiles(schema) for schema in ("{}", "true", "{}")] == [False, True, False]
         assert (trial.failures, trial.seconds, panel.compiled) == (2, 0.5, ["{}", "true"])
 
@@ -188,7 +187,7 @@ def test_a_lost_value_is_shown_as_programs_write_it(vocabulary, effect, also, es
     witness = Witness("walk", 0, "case", 0, "engine", "false_rejection", "", "", before, token, (),
                       text, effect=effect)  # fmt: skip
     run = SimpleNamespace(manifest={"identity": {"engines": {}, "limits": {}}})
-    shrinker = Shrinker(run, (), load_catalogue(), vocabulary, ForgetsT(also))
+    shrinker = Shrinker(run, (), vocabulary, ForgetsT(also))
     with closing(shrinker):
         found = shrinker.sample(witness, "{}")
     assert (found.effect, b"\\" in found.error.text) == (effect, escaped)

@@ -12,7 +12,6 @@ import pytest
 from harness.check.answers import Answer, ProvenError
 from harness.check.request import CheckRequest
 from harness.check.work import SchemaCheck, _SmallestCases
-from harness.classification.departures import load_catalogue
 from harness.inputs.tools import NamedSchema
 from harness.runs.directory import open_run
 from tests.buglists import bug
@@ -216,7 +215,7 @@ def test_an_error_over_one_engine_leaves_the_others_their_answers(tmp_path, monk
     monkeypatch.setattr(SchemaCheck, "_answered", answered)
     asked = CheckRequest(engines=("llguidance", "outlines"))
     named = [NamedSchema("s", "{}")]
-    with SchemaCheck(asked, named, tmp_path, load_catalogue()) as check:
+    with SchemaCheck(asked, named, tmp_path) as check:
         found = {one.engine: one for one in check.answers()}
     assert found["outlines"].status == "no_error_found"
     assert found["llguidance"].status == "failed"
@@ -248,7 +247,7 @@ def test_what_unusual_values_alone_show_costs_nobody_a_value(
 @pytest.mark.parametrize(("late", "shown"), [(False, 1), (True, 0)])
 def test_a_smallest_case_whose_search_was_cut_short_is_not_shown_as_one(late, shown, monkeypatch):
     run, error = object(), ProvenError("lost_value", "false_rejection", b"1", 0, "type", "plain")
-    cases = _SmallestCases(None, None, None)
+    cases = _SmallestCases(None, None)
     sample = SimpleNamespace(error=object())
     cases._shrinkers[run] = SimpleNamespace(sample=lambda *_: sample)
     monkeypatch.setattr("harness.check.work.bug_of", lambda *_: bug("a"))

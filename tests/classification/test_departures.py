@@ -191,7 +191,7 @@ def test_an_entry_fits_what_it_declares_and_not_what_is_nearly_that(one, evidenc
     for verdicts, expected in ((some.fits, (one.class_, one.id)), (some.misses, ("bug", ""))):
         instances = evidence == "instance"
         run = stored(verdicts, engine_of(one), version, some.options, instances=instances)
-        assert found(classify(only, run, evidence)) == [expected] * len(verdicts)
+        assert found(classify(run, evidence, catalogue=only)) == [expected] * len(verdicts)
 
 
 @each()
@@ -200,7 +200,7 @@ def test_each_rule_of_an_entry_fits_an_example(one, stored):
     run = stored(some.fits, engine_of(one), version, some.options)
     for rule in one.when:
         alone = replace(CATALOGUE, departures=(replace(one, when=(rule,)),))
-        assert (one.class_, one.id) in found(classify(alone, run, "walk")), rule
+        assert (one.class_, one.id) in found(classify(run, "walk", catalogue=alone)), rule
 
 
 @each()
@@ -209,14 +209,17 @@ def test_an_entry_concerns_only_its_engine_versions_and_options(one, stored):
     only = replace(CATALOGUE, departures=(one,))
     bugs = [("bug", "")] * len(some.fits)
     if one.engine == ANY:
-        assert found(classify(only, stored(some.fits, "whichever", "0.0.1", {}))) != bugs
+        assert found(classify(stored(some.fits, "whichever", "0.0.1", {}), catalogue=only)) != bugs
         return
     other = {"xgrammar": "llguidance"}.get(one.engine, "xgrammar")
-    assert found(classify(only, stored(some.fits, other, version, some.options))) == bugs
-    assert found(classify(only, stored(some.fits, one.engine, "0.0.1", some.options))) == bugs
+    assert found(classify(stored(some.fits, other, version, some.options), catalogue=only)) == bugs
+    assert (
+        found(classify(stored(some.fits, one.engine, "0.0.1", some.options), catalogue=only))
+        == bugs
+    )
     if one.options:
         run = stored(some.fits, engine_of(one), version, some.other_options)
-        assert found(classify(only, run)) == bugs
+        assert found(classify(run, catalogue=only)) == bugs
 
 
 def test_the_first_entry_that_fits_counts(stored):
@@ -224,7 +227,7 @@ def test_the_first_entry_that_fits_counts(stored):
     run = stored(CLOSED, "xgrammar", "0.2.8", some.options)
     (one,) = (one for one in CATALOGUE if one.id == "xgrammar-strict-mode")
     both = replace(CATALOGUE, departures=(replace(one, id="first"), one))
-    assert found(classify(both, run)) == [("departure", "first")] * len(CLOSED)
+    assert found(classify(run, catalogue=both)) == [("departure", "first")] * len(CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +241,10 @@ def test_the_first_entry_that_fits_counts(stored):
 def test_what_proves_nothing_has_no_class_and_a_spelling_no_departure(change, classed, stored):
     options = EXAMPLES["xgrammar-strict-mode"].options
     run = stored([replace(CLOSED[0], **change), CLOSED[0]], "xgrammar", "0.2.8", options)
-    assert found(classify(CATALOGUE, run)) == [classed, ("departure", "xgrammar-strict-mode")]
+    assert found(classify(run, catalogue=CATALOGUE)) == [
+        classed,
+        ("departure", "xgrammar-strict-mode"),
+    ]
 
 
 def test_what_is_about_spellings_is_asked_of_the_spelling_profile():
@@ -249,7 +255,7 @@ def test_what_is_about_spellings_is_asked_of_the_spelling_profile():
 
 def test_verdicts_about_nothing_that_is_declared_are_bugs(stored):
     run = stored([rejected("[1,", b"2")], "xgrammar", "0.2.8", XGRAMMAR)
-    assert found(classify(CATALOGUE, run)) == [("bug", "")]
+    assert found(classify(run, catalogue=CATALOGUE)) == [("bug", "")]
 
 
 def test_an_unfinished_run_and_a_finished_one_are_classified_alike(tmp_path):
@@ -257,21 +263,21 @@ def test_an_unfinished_run_and_a_finished_one_are_classified_alike(tmp_path):
     options = EXAMPLES["xgrammar-strict-mode"].options
     identity = identity_of("xgrammar", "0.2.8", options, vocabulary)
     run = create_or_resume(tmp_path / "run", identity, {})
-    assert classify(CATALOGUE, run, "walk", vocabulary).num_rows == 0
+    assert classify(run, "walk", vocabulary, catalogue=CATALOGUE).num_rows == 0
     for number, one in enumerate(CLOSED):
         walk_rows(rows := Rows(), f"case{number}", one, vocabulary)
         run.write_case(number, rows)
-    unfinished = found(classify(CATALOGUE, run, "walk", vocabulary))
+    unfinished = found(classify(run, "walk", vocabulary, catalogue=CATALOGUE))
     assert unfinished == [("departure", "xgrammar-strict-mode")] * len(CLOSED)
     run.finish({})
-    assert found(classify(CATALOGUE, run, "walk", vocabulary)) == unfinished
+    assert found(classify(run, "walk", vocabulary, catalogue=CATALOGUE)) == unfinished
     run.release()
 
 
 def test_another_vocabulary_is_refused(stored):
     run = stored(EXAMPLES["outlines-control-characters"].fits, "outlines-core", "0.2.14", OUTLINES)
     with pytest.raises(UsageError, match="vocabulary is not the one"):
-        classify(CATALOGUE, run, "walk", byte_vocabulary([b"other"]))
+        classify(run, "walk", byte_vocabulary([b"other"]), catalogue=CATALOGUE)
 
 
 def test_departures_are_those_of_the_backend_that_took_the_schema(stored):
@@ -293,5 +299,8 @@ def test_departures_are_those_of_the_backend_that_took_the_schema(stored):
     ]
     run = stored(verdicts, "xgrammar", "0.2.8", options)
     run.manifest["identity"]["engines"]["engine"]["packages"]["llguidance"] = "1.7.6"
-    assert found(classify(CATALOGUE, run)) == [("departure", "xgrammar-strict-mode"), ("bug", "")]
+    assert found(classify(run, catalogue=CATALOGUE)) == [
+        ("departure", "xgrammar-strict-mode"),
+        ("bug", ""),
+    ]
     assert schemas_by_backend(run) == {"engine": {"guidance": 1, "xgrammar": 1}}

@@ -25,7 +25,7 @@ def ended(tmp_path, monkeypatch, capsys):
     def end(search=lambda: None, *, finish=True, as_json=False, bugs=60, lanes=None):
         asked = []
 
-        def noted(run, _, **how):
+        def noted(run, **how):
             asked.append({"finished": run.finished, **how})
             search()
 

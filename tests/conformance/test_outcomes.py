@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.classification.departures import load_catalogue
 from harness.conformance.cells import instances
 from harness.conformance.outcomes import CellOutcome, ConformanceTable, WrongText, read_table
 from harness.conformance.printing import as_csv, as_markdown, summary_cell
@@ -45,7 +44,7 @@ def table(engines, *cases):
     runs = [
         UnstoredCase(run_case(engines, one, BYTES, RULES), {"identity": identity}) for one in cases
     ]
-    tables = [read_table(run, load_catalogue()) for run in runs]
+    tables = [read_table(run) for run in runs]
     return ConformanceTable(
         dict.fromkeys(described, "1"),
         tuple(one for some in tables for one in some.outcomes),

@@ -75,7 +75,6 @@ class TestMachines:
         resources = kinds["lanes"]["resources"]
         assert resources["memory"] >= resources["CPU"] * (4 << 30)
 
-
     def test_all_of_the_packages_is_copied(self, machines):
         """A pattern without a slash in front leaves out what has the name at any depth."""
         left_out = machines["rsync_exclude"]

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import AuthenticationError, connection
 from multiprocessing.connection import Connection
@@ -118,7 +118,7 @@ class _RayLane(LaneHandle):
     call: Any = None
     """The actor's work, as Ray's reference to its end."""
     node: str = ""
-    nodes: Set[str] = frozenset()
+    nodes: Collection[str] = ()
     """Those that were there when it was started: until it calls it may be on any of them."""
     death: Death | None = None
 
@@ -242,7 +242,7 @@ class LaneActors:
             lane.call = lane.actor.alive.remote()
             return None
         except errors.RayActorError as error:
-            maybe = {lane.node} if lane.node else lane.nodes
+            maybe = {lane.node} if lane.node else {*lane.nodes}
             return Death(_last_words(error), machine=not maybe <= self._cluster.nodes().keys())
         except errors.RayError as error:
             return Death(_last_words(error))

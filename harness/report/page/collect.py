@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,11 +10,11 @@ from typing import Any, Final
 from harness import __version__
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import COLUMNS
-from harness.analysis.stored import stored_run
+from harness.analysis.stored import Classify, by_catalogue, stored_run
 from harness.analysis.tally import case_statuses, crossed, summary
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
-from harness.classification.departures import Catalogue, classify, load_catalogue
+from harness.classification.departures import load_catalogue
 from harness.render.page import asset, embedded, page
 from harness.report import SHOWN
 from harness.report.page.explained import explained
@@ -39,7 +38,7 @@ def assembled(data: Mapping[str, Any]) -> str:
 def collect(
     run: RunDirectory,
     shown_as: str,
-    catalogue: Catalogue | None = None,
+    rule: Classify = by_catalogue,
     *,
     verdicts: int = SHOWN,
     seed: int = 0,
@@ -52,10 +51,8 @@ def collect(
     Raises:
         UsageError: The vocabulary is not the one that the run was made with.
     """
-    catalogue = catalogue or load_catalogue()
-    rule = functools.cache(functools.partial(classify, catalogue))  # asked for by bugs, too
     stored, tally = stored_run(run, rule), summary(run, rule)
-    bugs = known_bugs(run, catalogue, rule)
+    bugs = known_bugs(run, rule)
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
     cells = (cell["example"] or {} for cells in tally["matrix"].values() for cell in cells.values())
     also |= {example["verdict"] for example in cells if "verdict" in example}
@@ -88,7 +85,7 @@ def collect(
         "departures": departures,
         "catalogue": [
             {word.removesuffix("_"): getattr(one, word) for word in _OF_DEPARTURE}
-            for one in catalogue
+            for one in load_catalogue()
             if one.id in used
         ],
         "groups": sample.groups,
