@@ -261,6 +261,70 @@ broken(
 broken("threads", mask=needs_the_main_thread)
 
 
+def leads_its_original(self: Served) -> Served:
+    twin = Served.clone(self)
+    honest = twin.consume
+
+    def consume(token: int) -> bool:
+        return honest(token) and self.consume(token)
+
+    twin.consume = consume  # type: ignore[method-assign]
+    return twin
+
+
+def leads_its_clones(self: Served, token: int) -> bool:
+    for twin in self.twins:
+        Served.consume(twin, token)
+    return Served.consume(self, token)
+
+
+def is_followed(self: Served) -> Served:
+    twin = Served.clone(self)
+    self.twins = [*self.twins, twin]
+    return twin
+
+
+def counts_since_a_mask(self: Served, token: int) -> bool:
+    taken = Served.consume(self, token)
+    self.unasked += taken
+    return taken
+
+
+def notes_the_end(self: Served, out: Mask) -> None:
+    Served.mask(self, out)
+    self.last = Served.completed(self)
+
+
+def planted(**methods: Any) -> type[Served]:
+    return type("Planted", (Served,), methods)
+
+
+HALF_FAULTS: list[tuple[str, type[Served], str]] = [
+    ("clone", planted(clone=leads_its_original), "moved by what its clone consumed"),
+    (
+        "clone",
+        planted(twins=[], clone=is_followed, consume=leads_its_clones),
+        "a clone was moved by what its original consumed",
+    ),
+    (
+        "rollback",  # where no mask was asked for in between
+        planted(
+            unasked=0,
+            consume=counts_since_a_mask,
+            mask=lambda self, out: (Served.mask(self, out), setattr(self, "unasked", 0))[0],
+            rollback=lambda self, count: Served.rollback(self, count - (self.unasked > 1)),
+        ),
+        "rolled back by",
+    ),
+    (
+        "completed",  # until a mask was asked for
+        planted(last=False, mask=notes_the_end, completed=lambda self: self.last),
+        "it denies completion",
+    ),
+]
+"""Faults that one half of a rule alone shows: the rule, the library, and what is said of it."""
+
+
 class ServedEnumerator(Enumerator):
     """An engine whose library is the honest one."""
 

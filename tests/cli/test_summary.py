@@ -111,6 +111,12 @@ def test_a_case_that_ends_in_an_error_of_the_harness_is_told_last_and_ends_with_
     assert last.startswith(f"maskcourt: {said}")
 
 
+@pytest.mark.parametrize(("declared", "reasons"), [(3, []), (2, ["one: 1 schema with loss"])])
+def test_what_an_engine_declares_is_no_reason_to_fail(declared, reasons):
+    counts = {"schemas": 3, "declared": declared}
+    assert FailOn(("loss",)).reasons({"one": {"loss": counts}}) == reasons
+
+
 def test_it_fails_on_what_an_instance_proves(tmp_path, capsys):
     wrong = books.Book("three").instance(0, "invalid").on_instance(0, "a", "false_acceptance")
     run = books.store(tmp_path / "run", wrong, engines=ENGINES)

@@ -118,6 +118,11 @@ class TestSpellings:
         assert self.blanks(self.quota(proven=9)) == (0, 30)
         assert self.blanks(self.quota(proven=9, place="start of key")) == (4, 34)
 
+    def test_of_several_that_reject_the_one_that_is_known_least_decides(self):
+        quota = self.quota(proven=9)
+        assert quota.left([1], "after value") == 0
+        assert quota.left([1, 2], "after value") == quota.left([2], "after value") == 4
+
     def test_inside_strings_others_are_meant(self):
         quota = self.quota(proven=9, place="inside string")
         assert not quota.of(np.arange(SIZE, dtype=np.int32), "inside string").any()
@@ -145,6 +150,19 @@ class TestPlaces:
         assert [resolved("note", position) for position in range(4)] == [100, 28, 4, 4]
         assert resolved("name", 4) == 100
         assert resolved("name", 5, cap=None) == 400
+
+    def test_what_others_accept_at_the_same_place_is_apart(self):
+        no_blanks = np.zeros(400, dtype=np.bool_)
+        quota = Quota((no_blanks, no_blanks), np.arange(400))
+        every, none = set_bits(range(400), 13), set_bits([], 13)
+
+        def resolved(*masks):
+            rows, where = np.array(masks, dtype=np.uint32), ("inside string", "note")
+            (one,) = find_disputes(rows, [0, 1], 400, 128, (), "key", quota, where)
+            return len(one.drawn)
+
+        assert [resolved(every, none), resolved(every, none)] == [128, 4]
+        assert resolved(none, every) == 128
 
 
 class TestShapes:

@@ -38,6 +38,36 @@ def test_format_alone_is_what_would_be_valid_without_it(schema, keyword, found):
     assert alone == (found or [False, False])
 
 
+DATE = {"format": "date"}
+
+
+@pytest.mark.parametrize(
+    ("keyword", "schema", "text"),
+    [
+        ("oneOf", {"oneOf": [DATE, {"type": "null"}]}, b'"12"'),
+        ("contains", {"contains": DATE}, b'["12"]'),
+        ("minContains", {"contains": DATE, "minContains": 2}, b'["2024-01-01", "12"]'),
+        ("maxContains", {"contains": {"not": DATE}, "minContains": 0, "maxContains": 0}, b'["12"]'),
+        (
+            "unevaluatedItems",
+            {"anyOf": [{"prefixItems": [DATE]}, True], "unevaluatedItems": False},
+            b'["12"]',
+        ),
+        (
+            "unevaluatedProperties",
+            {"anyOf": [{"properties": {"a": DATE}}, True], "unevaluatedProperties": False},
+            b'{"a": "12"}',
+        ),
+    ],
+)
+def test_a_keyword_may_hide_that_a_format_below_it_was_broken(keyword, schema, text):
+    source = json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+    judge = InProcessJudge()
+    assert judge.open(source) is None
+    facts = TextFacts(source, json.loads(source), judge.valid_without_formats)
+    assert facts.format_alone_of(["false_acceptance"], [keyword], [text].__getitem__) == [True]
+
+
 @pytest.mark.parametrize(
     ("text", "is_everyday"),
     [

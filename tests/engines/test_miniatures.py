@@ -38,8 +38,9 @@ class TestTheContractFinds:
         [(miniatures.MaskLies, "and is consumed"), (miniatures.ConsumeLies, "and is refused")],
     )
     def test_masks_that_lie(self, kind, message):
-        texts = {'{"const": ["red"], "x-forbidden": [["", "["]]}': ['["red"]']}
-        with pytest.raises(ContractBroken, match=f"mask_consume: .*{message}|no token|allowed"):
+        forbidden = json.dumps([["[", '"red"']])
+        texts = {f'{{"const": ["red"], "x-forbidden": {forbidden}}}': ['["red"]']}
+        with pytest.raises(ContractBroken, match=rf"mask_consume: .*{message}"):
             check_adapter(make(kind), VOCABULARY, texts)
 
     @pytest.mark.parametrize(("const", "text"), [(1, "12"), (12, "1")])

@@ -23,7 +23,7 @@ from harness.protocol_checks.trial import (
     routes_of,
 )
 from tests.miniatures import Enumerator
-from tests.served import FAULTS, Served, library_of_texts
+from tests.served import FAULTS, HALF_FAULTS, Served, library_of_texts
 
 TEXTS = (b"1", b"12", b"123", b'"ab"', b'"abc"', b"[true, 2]")
 FEW_TEXTS = (b"1", b"12", b'"ab"', b'"abc"')
@@ -65,6 +65,12 @@ def test_a_fault_breaks_its_rule_and_no_other(rule):
     for kind, shows in ((FAULTS[rule], True), (Served, False)):
         subject = Subject(library_of_texts(VOCABULARY, TEXTS, kind), VOCABULARY)
         assert bool(judged(RULES[rule], subject, one.consumed, one.tokens)) is shows
+
+
+@pytest.mark.parametrize(("rule", "library", "words"), HALF_FAULTS)
+def test_each_half_of_a_rule_is_looked_at(rule, library, words):
+    found = results_of(FEW_TEXTS, library, [rule])[rule]
+    assert any(words in one.complaint for one in found.violated)
 
 
 def test_the_smallest_violation_is_told_first():

@@ -266,7 +266,8 @@ class TestFile:
             (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             assert rules[rule] == f"'sha256-{digest}'"
-        assert rules["default-src"] == "'none'"
+        for rule in ("default-src", "base-uri", "form-action"):
+            assert rules[rule] == "'none'"
 
     def test_refers_to_nothing_outside(self, page):
         head = page[: page.index('<script type="application/json"')]

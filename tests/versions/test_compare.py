@@ -63,7 +63,7 @@ def test_builds_of_one_version_are_two_sides(tmp_path):
     assert (old.label, new.label) == ("1.0 (./old.whl)", "1.0 (./new.whl)")
 
 
-def told_of(*effects, machines=({}, {})):
+def told_of(*effects, machines=({}, {}), rates=()):
     """Two versions whose new bugs have these effects, in runs on these machines."""
     figures = {"p50": 1, "p99": 2}
     times = {"time_to_first_mask": figures, "time_between_masks": dict.fromkeys(figures)}
@@ -76,12 +76,30 @@ def told_of(*effects, machines=({}, {})):
             "schemas": 9,
             "compiled_now": {"x": "refused: no"},
             "not_now": dict.fromkeys("abcdefghij", "died: late") | {"k": "crashed"},
-            "rates": (),
+            "rates": rates,
         },
         times={"old": times, "new": times},
         pending={"1.0": 0},
     )
     return comparison_markdown([one], most=2)
+
+
+@pytest.mark.parametrize(
+    ("proof", "said"),
+    [
+        ({"low": 0.01, "high": 0.2, "p": 0.004}, "is +1.0% to +20.0%, McNemar's p 0.004)."),
+        ({"low": -0.1, "high": 0.2, "p": 0.3}, "is not proven, McNemar's p 0.3)."),
+        ({"low": None, "high": None, "p": 0.004}, "is not proven, McNemar's p 0.004)."),
+        ({"low": None, "high": None, "p": None}, "(5 only now, 1 only before)."),
+    ],
+)
+def test_of_a_sample_it_says_whether_the_difference_is_proven(proof, said):
+    rate = {"kind": "loss", "schemas": 50, "both": 2, "only_old": 1, "only_new": 5}
+    (line,) = (
+        one for one in told_of(rates=[{**rate, **proof}]).splitlines() if "unusual ones" in one
+    )
+    assert "in 3 of 50 schemas before and 7 now" in line
+    assert line.endswith(said)
 
 
 @pytest.mark.parametrize(
