@@ -44,8 +44,6 @@ _ROOM, _SLOW_ROOM = 2_000_000, 12_000
 is unclear."""
 _FULLY, _FEW = 48, 6
 """So many searches of a case try every spelling; the others the likeliest."""
-_ORDERS: Final = 32
-"""So many times further orders of members are asked about, those to which the last ones led."""
 _MENDS: Final = 3
 """Other places of a value that are mended, one after another."""
 _OTHERS: Final = (b"null", b"true", b"0", b"1", b'""', b'"a"', b"[]", b"{}")
@@ -112,7 +110,7 @@ class _Search:
     """One value after one beginning: what is known of its spellings.
 
     `refused` are spellings after the beginning that are refused, `from_start` whole ones; of those
-    after the beginning `enough` were tried unless there was no room for more.
+    after the beginning `enough` were tried unless there was no room for more, or for more orders.
     """
 
     rejected: Rejected
@@ -250,13 +248,14 @@ class CaseEffects:
             for one in searches
         ]
         least = {one.rejected.engine: self._left(one.rejected.engine) // 2 for one in searches}
-        for _ in range(_ORDERS):
+        while True:
             asked: list[tuple[_Search, bytes]] = []
             attempts: list[tuple[OrderSearch, Try]] = []
             for one, order in zip(searches, orders, strict=True):
                 engine = one.rejected.engine
                 for attempt in order.tries() if one.effect is None else ():
                     if self._left(engine) <= least[engine]:
+                        one.enough = False
                         break
                     self._written[engine] += len(attempt.text)
                     asked.append((one, attempt.text))

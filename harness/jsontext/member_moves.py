@@ -17,6 +17,8 @@ from harness.jsontext.usual_spellings import usual_spellings
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]+')
 _BEGUN: Final = attrgetter("begun")
+_PATIENCE: Final = 32
+"""So many times in a row what is asked about may be taken no further than what was before."""
 
 
 class Try(NamedTuple):
@@ -45,10 +47,14 @@ class OrderSearch:
         self._written, self._seen = written, {text for text, _ in refused}
         self._open = [max((_Refused(tokens_begun(*one), *one) for one in refused), key=_BEGUN)]
         self._ends: list[_Refused] = []
+        self._furthest, self._idle = self._open[0].begun, 0
 
     def tries(self) -> list[Try]:
-        """What to ask about next, each text once; nothing where there is nothing left."""
+        """What to ask about next, each text once; nothing where nothing is left or leads on."""
         new: dict[bytes, Try] = {}
+        self._idle += 1
+        if self._idle > _PATIENCE:
+            return []
         while not new and (left := self._open or self._ends):
             best = max(left, key=_BEGUN)
             left.remove(best)
@@ -64,7 +70,10 @@ class OrderSearch:
     def refuse(self, attempt: Try, fault: int) -> None:
         """Note where a text is refused: it is gone on with if enough of it was taken."""
         if fault >= attempt.until:
-            self._open.append(_Refused(tokens_begun(attempt.text, fault), attempt.text, fault))
+            begun = tokens_begun(attempt.text, fault)
+            self._open.append(_Refused(begun, attempt.text, fault))
+            if begun > self._furthest:
+                self._furthest, self._idle = begun, 0
 
 
 def tokens_begun(text: bytes, end: int) -> int:

@@ -1,7 +1,7 @@
 """What a rejection costs: a spelling, a trap or the value; what is unclear is not guessed."""
 
 import json
-from itertools import accumulate
+from itertools import accumulate, permutations
 from operator import eq, mul
 from types import SimpleNamespace
 
@@ -150,6 +150,34 @@ def test_an_engine_leads_to_the_order_that_it_takes(taken, text, written, found)
     others = ['{"x": 3, "z": 1}']
     name, spelling, _ = effect([taken, *others], json.dumps(json.loads(text)), written)
     assert (name, spelling) == (found, "" if found == "lost_value" else taken)
+
+
+def backwards(many, size=1):
+    """Members in an order that nothing but the engine's refusals leads to, and as they are given."""
+    names = [f"m{number:02}" for number in range(many)]
+    return (json.dumps(dict.fromkeys(some, "x" * size)) for some in (names[::-1], names))
+
+
+def test_an_order_is_followed_as_long_as_it_leads_on():
+    taken, text = backwards(36)
+    assert effect([taken], text, 1)[:2] == ("spelling", taken)
+
+
+def test_an_order_that_there_was_no_room_to_find_says_nothing(monkeypatch):
+    taken, text = backwards(12, size=90)
+    assert effect([taken], text, 1)[0] == "spelling"
+    assert effect([taken], text, 5)[0] == "trap"
+    monkeypatch.setattr(effects, "_ROOM", 60 * len(text))
+    assert effect([taken], text, 1)[0] == "unclear"
+    assert effect([taken], text, 5)[0] == "unclear"
+
+
+def test_where_the_key_is_refused_in_every_order_the_search_ends():
+    """Of an engine that takes the other members in any order."""
+    names = "abcdefg"
+    taken = [json.dumps(dict.fromkeys(some, 1)) for some in permutations(names, 4)]
+    text = json.dumps(dict.fromkeys("abcdz", 1))
+    assert effect(taken, text, text.index("z"))[0] == "lost_value"
 
 
 @pytest.mark.parametrize(
