@@ -61,25 +61,30 @@ class Gathered:
         note: dict[str, Any] = {"cases": len(run.cases)}
         if earlier:
             earlier.require_same(manifest["identity"])
-            if pace := earlier.pace(rows):
+            runs = [one for one in earlier.runs if one["started"] != manifest["started"]]
+            if pace := earlier.pace(rows, is_new=len(runs) == len(earlier.runs)):
                 note["pace"] = round(pace, 2)
             rows = rows.joined(earlier.rows)
-            runs = [one for one in earlier.runs if one["started"] != manifest["started"]]
         note |= {name: manifest[name] for name in _ONE_RUN if name in manifest}
         return cls(rows, manifest["identity"], [*runs, note])
 
-    def pace(self, rows: SchemaRows) -> float | None:
+    def pace(self, rows: SchemaRows, *, is_new: bool = True) -> float | None:
         """How many times as long as here compilations take in a run with these rows.
 
         Of each engine the medians of schemas that chance drew are compared, and of the engines the
-        median is taken; None where there are too few schemas.
+        median is taken; None where there are too few schemas. A new run that makes schemas of here
+        again is compared by those.
 
         Raises:
             UsageError: It is so much that, under one limit of time, others would be out of it.
         """
         mine = {one.id for one in rows.rows}
+        again = {one.id for one in self.rows.rows} & mine
+        if is_new and len(again) >= FAIR // 2:
+            rows = rows.where(one for one in rows.rows if one.id in again)
+            mine = {one.id for one in self.rows.rows} - again
         others = self.rows.where(one for one in self.rows.rows if one.id not in mine)
-        if min(len(mine), len(others.rows)) < FAIR // 2:
+        if min(len(rows.rows), len(others.rows)) < FAIR // 2:
             return None
         took = [(milliseconds(rows, name), milliseconds(others, name)) for name in rows.engines]
         pace = float(np.median([np.median(now) / np.median(then) for now, then in took if now]))

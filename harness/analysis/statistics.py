@@ -119,7 +119,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def paired(
-    counts: Sequence[tuple[int, int, int, int]], *, sampled: bool = True, seed: int = SEED
+    counts: Sequence[tuple[int, int, int, int]], *, sampled: bool = True
 ) -> list[dict[str, Any]]:
     """Pairs compared, as JSON; of each how many things there are, and both, one alone fail on.
 
@@ -133,7 +133,7 @@ def paired(
         row = {"both": both, "only_first": first, "only_second": second, "difference": value}
         rows.append({**row, **dict.fromkeys(("low", "high", "p", "p_holm", "apart"))})
         if sampled and (first or second):  # resamples of things that are all alike are, too
-            ends = mean_interval({1: first, -1: second, 0: many - first - second}, seed)
+            ends = mean_interval({1: first, -1: second, 0: many - first - second})
             rows[-1]["low"], rows[-1]["high"] = map(six_digits, ends)
     tested = [row for row, (many, *_) in zip(rows, counts, strict=True) if sampled and many]
     values = [mcnemar(row["only_first"], row["only_second"]) for row in tested]
@@ -142,10 +142,10 @@ def paired(
     return rows
 
 
-def mean_interval(times: dict[int, int], seed: int = SEED) -> tuple[float, float]:
+def mean_interval(times: dict[int, int]) -> tuple[float, float]:
     """The 95% interval of a mean of whole numbers, given how often each was found."""
     count = np.array(list(times.values()))
-    drawn = np.random.default_rng(seed).multinomial(count.sum(), count / count.sum(), RESAMPLES)
+    drawn = np.random.default_rng(SEED).multinomial(count.sum(), count / count.sum(), RESAMPLES)
     low, high = np.percentile(drawn @ np.array(list(times)) / count.sum(), [2.5, 97.5])
     return float(low), float(high)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from harness.analysis.compile_reasons import plain_reason
 from harness.analysis.stored import WORST_FIRST, StoredRun, stored_run
 from harness.bugs.groups import ErrorRows, read_verdicts
 from harness.bugs.listing import Bug
-from harness.classification.departures import classify, load_catalogue
+from harness.classification.departures import classify, load_behaviours, load_catalogue
 from harness.engines.presets import taken_by
 from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
@@ -102,6 +102,11 @@ class ProvenError:
     def about(self) -> tuple[str, str, str, str]:
         """What errors have in common that nobody shrank."""
         return self.effect, self.kind, self.keyword, self.class_
+
+    def adds_to(self, others: Iterable[ProvenError]) -> bool:
+        """Whether none of the others is about the same and shown by a value as everyday."""
+        alike = (one for one in others if one.about == self.about)
+        return not any(one.is_everyday >= self.is_everyday for one in alike)
 
     @property
     def in_short(self) -> str:
@@ -218,8 +223,7 @@ class Answer:
 
     def with_walks(self, walked: Answer) -> Answer:
         """With what walks beside other engines show that is not known yet."""
-        known = {one.about for one in self.errors}
-        errors = (*self.errors, *(one for one in walked.errors if one.about not in known))
+        errors = (*self.errors, *(one for one in walked.errors if one.adds_to(self.errors)))
         declared = tuple(dict.fromkeys((*self.declared, *walked.declared)))
         told = replace(self, errors=tuple(sorted(errors, key=lambda one: one.order)))
         status, covered = _status(told.errors, walked.status), self.covered + walked.covered
@@ -365,8 +369,7 @@ def _errors(
 
 
 def _declared(stored: StoredRun, engine: int) -> dict[str, list[Declared]]:
-    catalogue = load_catalogue()
-    entries = {one.id: one for one in catalogue}
+    entries = {one.id: one for one in load_catalogue()}
     found: dict[str, list[Declared]] = defaultdict(list)
     for row in stored.rows(
         """SELECT DISTINCT name, departure FROM verdicts JOIN cases USING (case_row)
@@ -375,7 +378,7 @@ def _declared(stored: StoredRun, engine: int) -> dict[str, list[Declared]]:
         engine,
     ):
         one = entries[row["departure"]]
-        about = catalogue.behaviours[one.behaviour].about
+        about = load_behaviours()[one.behaviour].about
         how = "it warns of this itself" if one.class_ == kinds.WARNED else "on purpose"
         full = f"{how}: {about} {one.says} ({one.source})"
         found[row["name"]].append(Declared(one.id, about, full))

@@ -343,8 +343,7 @@ class _SmallestCases:
                 rest.append(error)
             else:
                 shrunk.setdefault(error.bug.id, error)
-        about = {one.about for one in shrunk.values()}
-        alone = {one.about: one for one in reversed(rest) if one.about not in about}
+        alone = {one.about: one for one in reversed(rest) if one.adds_to(shrunk.values())}
         every = (*shrunk.values(), *alone.values())
         return tuple(sorted(every, key=lambda one: one.order)), skipped
 

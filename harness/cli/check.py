@@ -20,7 +20,7 @@ from harness.errors import InputError
 from harness.files import write_whole
 from harness.inputs.limits import read_file
 from harness.options import RESULT, file_option, option
-from harness.verdict_kinds import BUG, COSTLY, MAIN_KINDS
+from harness.verdict_kinds import BUG, COSTLY, MAIN_KINDS, RARE
 
 if TYPE_CHECKING:
     from harness.check.answers import Answer
@@ -70,8 +70,8 @@ def _fails(answer: Answer, what: str) -> bool:
     return any(one.forbids if what == "false_rejections" else one.lets_through for one in bugs)
 
 
-def _known(path: Path | None) -> frozenset[tuple[str, ...]]:
-    """The findings in what an earlier check printed: schema, engine, and what it does."""
+def _known(path: Path | None) -> frozenset[tuple[str | bool, ...]]:
+    """The findings in what an earlier check printed; what rare values alone show is told apart."""
     if path is None:
         return frozenset()
     try:
@@ -82,7 +82,12 @@ def _known(path: Path | None) -> frozenset[tuple[str, ...]]:
             for schema, engine, row in every
             for what in (
                 (row["answer"],),
-                *((e["effect"], e["keyword"]) for kind in _ERRORS for e in row[kind]),
+                *(
+                    (e["effect"], e["keyword"], e["severity"] == RARE)
+                    for kind in _ERRORS
+                    for e in row[kind]
+                    if e["class"] == BUG
+                ),
             )
         )
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -90,9 +95,13 @@ def _known(path: Path | None) -> frozenset[tuple[str, ...]]:
         raise InputError(f"{path} is not what a check printed", hint) from None
 
 
-def _new(answer: Answer, known: frozenset[tuple[str, ...]]) -> Answer:
+def _new(answer: Answer, known: frozenset[tuple[str | bool, ...]]) -> Answer:
     about = answer.schema, answer.engine
-    errors = tuple(e for e in answer.errors if (*about, e.effect, e.keyword) not in known)
+    errors = tuple(
+        e
+        for e in answer.errors
+        if not known & {(*about, e.effect, e.keyword, rare) for rare in {False, e.severity == RARE}}
+    )
     is_known = (*about, answer.status) in known
     return replace(answer, errors=errors, status="no_error_found" if is_known else answer.status)
 

@@ -37,13 +37,7 @@ def impact() -> None:
 
 
 @command(ImpactRequest, Json)
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, exists=True),
-    metavar="PATH",
-    help="The data of BFCL; else those of the installed package bfcl-eval.",
-)
-def bfcl(request: ImpactRequest, json: Json, data: Path | None) -> None:
+def bfcl(request: ImpactRequest, json: Json) -> None:
     """Function calls of the Berkeley Function Calling Leaderboard, answered under each engine."""
     from harness.impact.bfcl import load
     from harness.impact.work import run_impact
@@ -51,7 +45,7 @@ def bfcl(request: ImpactRequest, json: Json, data: Path | None) -> None:
     engines = [spec for spec in request.engines if spec]
     if not engines and not request.how.unconstrained:
         raise UsageError("there is nobody to answer", "name --engines")
-    _print(run_impact(replace(request, engines=engines), load(data)), as_json=json.as_json)
+    _print(run_impact(replace(request, engines=engines), load()), as_json=json.as_json)
 
 
 @command(Json)

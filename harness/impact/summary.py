@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from harness.analysis.statistics import LEVEL, SEED, paired, shares
+from harness.analysis.statistics import LEVEL, paired, shares
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.overruled import FALSE_REJECTION, RULINGS
 from harness.verdict_kinds import COSTLY
@@ -127,14 +127,12 @@ def share(hits: Iterable[bool]) -> dict[str, Any]:
     return asdict(shares(np.array(list(hits), dtype=np.bool_).reshape(-1, 1))[0])
 
 
-def compared(
-    results: Mapping[str, Mapping[str, bool]], *, seed: int = SEED
-) -> list[dict[str, Any]]:
+def compared(results: Mapping[str, Mapping[str, bool]]) -> list[dict[str, Any]]:
     """All pairs of engines on the items that both answered, in the order of `results`, as JSON.
 
     `results` say per engine and item id whether the answer is right.
     ``difference`` is that of the accuracies, positive where the first is better, with its 95%
-    interval by a bootstrap of this `seed`; ``p`` is McNemar's, ``p_holm`` corrected for the number
+    interval by a bootstrap; ``p`` is McNemar's, ``p_holm`` corrected for the number
     of pairs with a common item. What cannot be said without one is None.
     """
     pairs = list(combinations(results.items(), 2))
@@ -148,7 +146,7 @@ def compared(
     ]
     rows = []
     for ((first, _), (second, _)), (items, *_), row in zip(
-        pairs, counts, paired(counts, seed=seed), strict=True
+        pairs, counts, paired(counts), strict=True
     ):
         del row["apart"]
         pair = {"first": first, "second": second, "items": items, **row}

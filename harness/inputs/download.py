@@ -68,7 +68,7 @@ def main(url: str, target: Path | None) -> None:
         if target.exists():
             try:
                 _check_data(target)
-            except InputError as error:
+            except InputError as error:  # it may be somebody's own
                 raise InputError(error.message, f"remove {target} to have it fetched") from error
             say(f"{target} is there already: {MASKBENCH}")
             return

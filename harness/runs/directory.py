@@ -360,11 +360,10 @@ def _verified(part: Path, name: str) -> Path:
 
 
 def _verify(file: Path, expected: str) -> None:
-    if not file.is_file():
-        raise RunDirectoryError(f"{file} is missing", _remedy(file))
-    if sha256_of(file) != expected:
-        message = f"{file} was cut or altered: its checksum differs"
-        raise RunDirectoryError(message, _remedy(file))
+    there = file.is_file()
+    if not there or sha256_of(file) != expected:
+        how = "was cut or altered: its checksum differs" if there else "is missing"
+        raise RunDirectoryError(f"{file} {how}", _remedy(file))
 
 
 def _of_file(

@@ -49,6 +49,20 @@ def answers(*all_of_them, schemas=("s.json",)):
     return found
 
 
+RARE = ProvenError("lost_value", "false_rejection", b'"\\u0007"', 1, "type", "rare")
+PLAIN = replace(RARE, text=b'"a"', severity="plain")
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "errors"),
+    [(RARE, PLAIN, (PLAIN, RARE)), (PLAIN, RARE, (PLAIN,)), (RARE, RARE, (RARE,))],
+)
+def test_an_error_by_an_unusual_value_hides_none_by_an_everyday_one(known, found, errors):
+    whole = errs("a", known).with_walks(errs("a", found))
+    assert whole.errors == errors
+    assert whole.costs("lost_value") is (PLAIN in errors)
+
+
 def test_no_error_found_never_stands_without_what_was_covered():
     first, *rest = answer_lines(clean())
     assert first == "b 1.2: no error found"

@@ -244,6 +244,42 @@ def test_what_unusual_values_alone_show_costs_nobody_a_value(
     assert call("check", schema, "-e", "llguidance", "--fail-on", fail_on)[0] == code
 
 
+@pytest.mark.parametrize(
+    ("severity", "class_", "code"),
+    [("plain", "bug", 0), ("rare", "bug", 1), ("plain", "departure", 1)],
+)
+def test_a_baseline_covers_what_is_no_worse(
+    severity, class_, code, schema, call, monkeypatch, tmp_path
+):
+    new = ProvenError("lost_value", "false_rejection", b'"a"', 0, "type", "plain")
+    before = replace(new, severity=severity, class_=class_)
+    errors = [before]
+
+    def answered(_, spec):
+        yield Answer(str(schema), spec.name, status="errs", errors=tuple(errors), whole=True)
+
+    monkeypatch.setattr(SchemaCheck, "_answered", answered)
+    asked = "check", schema, "-e", "llguidance"
+    baseline = tmp_path / "baseline.json"
+    baseline.write_text(call(*asked, "--json")[1])
+    errors[:] = [new]
+    assert call(*asked, "--fail-on", "value", "--baseline", baseline)[0] == code
+
+
+def test_an_everyday_error_that_cannot_be_shrunk_is_not_dropped_for_a_rare_one(monkeypatch):
+    run = object()
+    rare = ProvenError("lost_value", "false_rejection", b"1", 0, "type", "rare")
+    rare = replace(rare, run=run, witness=object())
+    plain = replace(rare, severity="plain", witness=object())
+    cases = _SmallestCases(None, None)
+    shrunk = {id(rare.witness): SimpleNamespace(error=object())}
+    none = SimpleNamespace(error=None)
+    cases._shrinkers[run] = SimpleNamespace(sample=lambda one, *_: shrunk.get(id(one), none))
+    monkeypatch.setattr("harness.check.work.bug_of", lambda *_: bug("a"))
+    found, _ = cases.of([plain, rare], "{}", lambda: False)
+    assert [(one.severity, one.bug is None) for one in found] == [("plain", True), ("rare", False)]
+
+
 @pytest.mark.parametrize(("late", "shown"), [(False, 1), (True, 0)])
 def test_a_smallest_case_whose_search_was_cut_short_is_not_shown_as_one(late, shown, monkeypatch):
     run, error = object(), ProvenError("lost_value", "false_rejection", b"1", 0, "type", "plain")
