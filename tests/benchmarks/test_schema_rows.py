@@ -180,6 +180,17 @@ def test_a_run_joins_a_page_only_if_its_machine_was_about_as_fast(on_days, pace,
             Gathered.of(second, about, known)
 
 
+def test_a_run_that_makes_schemas_again_is_held_against_the_same_ones(run, monkeypatch):
+    """Those may all be large ones, which chance did not draw."""
+    monkeypatch.setattr(gathered, "FAIR", 2)
+    slow, quick = case("k---slow", seconds=2.0), case("k---quick", seconds=0.25)
+    known = Gathered.of(run(slow, quick), {"identity": {}, "started": "day 0"}, None)
+    again = run(case("k---slow", seconds=2.2))
+    runs = Gathered.of(again, {"identity": {}, "started": "day 1"}, known).runs
+    assert runs[1]["pace"] == 1.1
+    assert len(runs) == 2
+
+
 def test_a_run_that_goes_on_is_not_held_against_itself(on_days):
     (first,) = on_days(1)
     known = Gathered.of(first, {"identity": {}, "started": "day 0"}, None)
