@@ -79,11 +79,11 @@ class Gathered:
             UsageError: It is so much that, under one limit of time, others would be out of it.
         """
         mine = {one.id for one in rows.rows}
-        again = {one.id for one in self.rows.rows} & mine
-        if is_new and len(again) >= FAIR // 2:
-            rows = rows.where(one for one in rows.rows if one.id in again)
-            mine = {one.id for one in self.rows.rows} - again
+        again = self.rows.where(one for one in self.rows.rows if one.id in mine)
         others = self.rows.where(one for one in self.rows.rows if one.id not in mine)
+        if is_new and len(again.rows) >= FAIR // 2:
+            same = {one.id for one in again.rows}
+            rows, others = rows.where(one for one in rows.rows if one.id in same), again
         if min(len(rows.rows), len(others.rows)) < FAIR // 2:
             return None
         took = [(milliseconds(rows, name), milliseconds(others, name)) for name in rows.engines]

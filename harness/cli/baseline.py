@@ -12,7 +12,6 @@ from harness.files import write_whole
 from harness.options import RESULT, file_option
 
 if TYPE_CHECKING:
-    from harness.analysis.stored import Classify
     from harness.bugs.listing import BugList
     from harness.runs.directory import RunDirectory
     from harness.versions.baseline import Baseline
@@ -43,7 +42,7 @@ class BaselineCheck:
 
         return None if self.baseline is None else read_baseline(self.baseline)
 
-    def fails(self, run: RunDirectory, bugs: BugList | None, rule: Classify) -> bool:
+    def fails(self, run: RunDirectory, bugs: BugList | None) -> bool:
         """Write the files that are asked for, print what differs; whether the run fails."""
         from harness.analysis.stored import stored_run
         from harness.versions import text
@@ -54,7 +53,7 @@ class BaselineCheck:
                 "a baseline needs all bugs of a finished run", "the same command goes on"
             )
         known = self.read()
-        outcomes = outcomes_of(stored_run(run, rule))
+        outcomes = outcomes_of(stored_run(run))
         now = Baseline.of(bugs.bugs, outcomes)
         diff = against(known or now, bugs.bugs, outcomes, bugs.unexplained)
         markdown = text.baseline_markdown(diff)

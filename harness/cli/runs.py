@@ -27,7 +27,7 @@ def tally(fail_on: FailOn, access: Trusting, json: Json, run: Path) -> None:
 
     stored = access.open(run)
     bugs = known_bugs(stored, by_catalogue)
-    if sum_up(stored, by_catalogue, bugs, fail_on, as_json=json.as_json):
+    if sum_up(stored, bugs, fail_on, as_json=json.as_json):
         sys.exit(1)
 
 

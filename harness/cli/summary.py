@@ -18,7 +18,6 @@ from harness.render.terminal import table_console
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
-    from harness.analysis.stored import Classify
     from harness.bugs.groups import Explanation
     from harness.bugs.listing import BugList
     from harness.runs.directory import RunDirectory
@@ -51,7 +50,7 @@ def end_run(
 
     The run is stored: whatever becomes of the search, the summary is printed.
     """
-    from harness.analysis.stored import by_catalogue as rule
+    from harness.analysis.stored import by_catalogue
     from harness.bugs.listing import known_bugs
     from harness.execution.lanes import default_lanes
 
@@ -60,7 +59,12 @@ def end_run(
     try:
         if seconds != 0 and run.finished:
             room = default_lanes(1)
-            how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room), "rule": rule}
+            how = {
+                "classes": (BUG,),
+                "seed": 0,
+                "lanes": min(lanes or room, room),
+                "rule": by_catalogue,
+            }
             with interrupts.heeded():
                 find_bugs(run, **how, seconds=seconds)
     except KeyboardInterrupt:
@@ -68,12 +72,12 @@ def end_run(
     except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
         tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
     with contextlib.suppress(MaskcourtError):
-        bugs = known_bugs(run, rule)
-    failed = sum_up(run, rule, bugs, fail_on, as_json=as_json, in_short=True)
+        bugs = known_bugs(run, by_catalogue)
+    failed = sum_up(run, bugs, fail_on, as_json=as_json, in_short=True)
     if interrupted:
         raise KeyboardInterrupt
     if baseline.asked:
-        failed |= baseline.fails(run, bugs, rule)
+        failed |= baseline.fails(run, bugs)
     if failed | _tell_harness_errors(run):
         sys.exit(1)
 
@@ -89,7 +93,6 @@ def find_bugs(run: RunDirectory, **how: Any) -> Explanation:
 
 def sum_up(
     run: RunDirectory,
-    rule: Classify,
     bugs: BugList | None,
     fail_on: FailOn,
     *,
@@ -101,13 +104,13 @@ def sum_up(
     from harness.report.digest import print_digest
     from harness.report.terminal import print_summary
 
-    path, counts = str(run.path), summary(run, rule)
+    path, counts = str(run.path), summary(run)
     if as_json:
         rows = None if bugs is None else [bug.row() for bug in bugs.bugs]
         unexplained = None if bugs is None else bugs.unexplained
         print_json({"bugs": rows, "unexplained": unexplained, **counts, "run": path})
     elif in_short:
-        print_digest(run, counts, table_console(), rule, bugs)
+        print_digest(run, counts, table_console(), bugs=bugs)
     else:
         print_summary(counts, path, table_console(), bugs)
     if reasons := fail_on.reasons(counts["engines"]):

@@ -13,11 +13,10 @@ from typing import Any
 
 from harness.analysis.compile_reasons import plain_reason
 from harness.analysis.statistics import is_sample, paired
-from harness.analysis.stored import Classify, stored_run
+from harness.analysis.stored import stored_run
 from harness.analysis.timing import timings
 from harness.bugs.listing import BugList, version_order
 from harness.bugs.trial import Trial
-from harness.classification.departures import classify
 from harness.engines.specs import read_spec
 from harness.errors import UsageError
 from harness.runs.directory import RunDirectory
@@ -177,7 +176,7 @@ def compare(old: Side, new: Side, bugs: Callable[[Side], BugList]) -> Comparison
         old,
         new,
         tuple(changes),
-        _schema_changes(old, new, classify),
+        _schema_changes(old, new),
         {name: timings(side.run)[side.engine] for name, side in both.items()},
         {name: listed.pending for name, listed in known.items()},
     )
@@ -204,14 +203,14 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
     }
 
 
-def _schema_changes(old: Side, new: Side, rule: Classify) -> dict[str, Any]:
+def _schema_changes(old: Side, new: Side) -> dict[str, Any]:
     """What became of the schemas that two sides have in common, by name and text.
 
     ``rates`` say in how many schemas each version has errors that cost a value, by what
     they are called, of those judged in both; of samples there are the 95% interval of the shares'
     difference, new less old, and McNemar's exact p.
     """
-    first, second = _SideRun(old, rule), _SideRun(new, rule)
+    first, second = _SideRun(old), _SideRun(new)
     common = sorted(
         name for name, text in first.schemas.items() if second.schemas.get(name) == text
     )
@@ -252,8 +251,8 @@ class _SideRun:
     was judged on: by how verdicts name it, what is alike in both runs; evidence and case are first.
     """
 
-    def __init__(self, side: Side, rule: Classify) -> None:
-        self._stored = stored_run(side.run, rule)
+    def __init__(self, side: Side) -> None:
+        self._stored = stored_run(side.run)
         self._engine = list(_engines(side.run)).index(side.engine)
         self.schemas = dict(self._rows("SELECT name, schema FROM cases WHERE $1 >= 0"))
         self.outcomes = {
