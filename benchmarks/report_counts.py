@@ -11,23 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import starmap
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from harness.bugs.groups import explain, read_verdicts
-from harness.bugs.listing import judged_schemas
-from harness.bugs.samples import SampleFile
-from harness.classification.departures import classify
+from harness.bugs.listing import judged_schemas, known_bugs
 from harness.errors import UsageError
 from harness.inputs.case_maskbench import open_maskbench
 from harness.runs.directory import open_run
-from harness.runs.made_with import vocabulary_at_hand
 from harness.schemas.schema import objects
-from harness.verdict_kinds import BUG
 
 Feature = Callable[[Mapping[str, Any]], bool]
 _COMBINED: Final = frozenset(("anyOf", "oneOf", "allOf"))
@@ -153,21 +145,10 @@ def _listed(tools: Path) -> Iterator[Any]:
 def _found(path: Path) -> tuple[dict[tuple[str, str], set[int]], dict[str, int]]:
     """By engine and bug the cases in which a search of a run shows it; the schemas judged."""
     run = open_run(path)
-    samples, seed = SampleFile(run).read()
-    vocabulary = vocabulary_at_hand(run)
-    if not samples or seed is None or vocabulary is None:
+    listed = known_bugs(run)
+    if listed is None:
         raise UsageError(f"{path} was not searched for bugs", "maskcourt bugs RUN")
-
-    rule = partial(classify, vocabulary=vocabulary)
-
-    verdicts = read_verdicts(run, rule, vocabulary, seed)
-    result = explain(verdicts, samples, verdicts.among((BUG,)))
-    specs = list(run.manifest["identity"]["engines"])
-    among, found = result.among, dict[tuple[str, str], set[int]]()
-    columns = np.column_stack([result.bug[among], verdicts.engine[among], verdicts.case[among]])
-    for bug, engine, case in np.unique(columns[columns[:, 0] >= 0], axis=0).tolist():
-        found.setdefault((specs[engine], result.ids[bug]), set()).add(case)
-    return found, judged_schemas(run)
+    return {(bug.engine, bug.id): set(bug.met) for bug in listed.bugs}, judged_schemas(run)
 
 
 def _refused(path: Path, engine: str, words: str) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness import verdict_kinds as kinds
-from harness.analysis.stored import Classify, statement, stored_run
+from harness.analysis.stored import statement, stored_run
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.text_edits import sort_of
 from harness.comparison.disputes import mixed
@@ -89,11 +89,9 @@ class ErrorRows:
         return place if place < high and self.row[place] == row else None
 
 
-def read_verdicts(
-    run: RunDirectory, rule: Classify, vocabulary: Vocabulary, seed: int
-) -> ErrorRows:
+def read_verdicts(run: RunDirectory, vocabulary: Vocabulary, seed: int) -> ErrorRows:
     """The errors of a run, grouped; what no specification forbids is none of them."""
-    found = stored_run(run, rule).arrays(
+    found = stored_run(run).arrays(
         statement("errors"),
         list(kinds.REJECTIONS),
         list(EVIDENCE),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from typing import Any, Final
 
@@ -13,12 +13,11 @@ import numpy as np
 from packaging.version import InvalidVersion, Version
 
 from harness.analysis.statistics import Interval, is_sample, shares
-from harness.analysis.stored import IN_FULL, WORST_FIRST, Classify
+from harness.analysis.stored import IN_FULL, WORST_FIRST
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING, Explanation, explain, read_verdicts
 from harness.bugs.identity import bug_id, concerned, keywords, title
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
-from harness.classification.departures import classify
 from harness.directories import read_toml
 from harness.engines.specs import read_spec
 from harness.printable import escaped, plural
@@ -231,11 +230,10 @@ def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:
     return _bug(run, judged_schemas(run), sample, [sample.error.engine], alone)
 
 
-def known_bugs(run: RunDirectory, rule: Classify | None = None) -> BugList | None:
+def known_bugs(run: RunDirectory) -> BugList | None:
     """The bugs of a run as far as a search found them; None where none came to anything yet.
 
-    Nothing is started, shrunk or written. The run may be unfinished, its vocabulary not at hand;
-    `rule` gives verdicts the classes of the catalogue, where they are known already.
+    Nothing is started, shrunk or written. The run may be unfinished, its vocabulary not at hand.
     """
     if not run.finished:
         return None
@@ -243,13 +241,13 @@ def known_bugs(run: RunDirectory, rule: Classify | None = None) -> BugList | Non
     vocabulary = None if seed is None else vocabulary_at_hand(run)
     if vocabulary is None or seed is None:
         return None
-    rule = rule or partial(classify, vocabulary=vocabulary)
-    verdicts = read_verdicts(run, rule, vocabulary, seed)
+    verdicts = read_verdicts(run, vocabulary, seed)
     result = explain(verdicts, samples, verdicts.among((BUG,)))
     return None if result.wanted and not samples else bug_list(run, result)
 
 
-def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
+def bug_list(run: RunDirectory, explanation: Explanation, only: str | None = None) -> BugList:
+    """The bugs of all engines of a run, or of one with its verdicts alone."""
     rows, among = explanation.verdicts, explanation.among
     codes, engine = explanation.bug[among], rows.engine[among]
     cases, severity = rows.case[among], rows.severity[among]
@@ -259,7 +257,10 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
     judged, bugs = judged_schemas(run), []
     specs = list(run.manifest["identity"]["engines"])
     met = np.unique(np.column_stack([codes, engine])[codes >= 0], axis=0).tolist()
+    told = [at for at, spec in enumerate(specs) if only in (None, spec)]
     for number, which in met:
+        if which not in told:
+            continue
         mine = (codes == number) & (engine == which)
         key = explanation.ids[number], specs[which]
         rows_by_case = np.lexsort((severity[mine], cases[mine]))
@@ -272,12 +273,13 @@ def bug_list(run: RunDirectory, explanation: Explanation) -> BugList:
         }
         met_in = [specs[other] for bug, other in met if bug == number]
         bugs.append(_bug(run, judged, best[key], met_in, incidence))
+    codes = codes[np.isin(engine, told)]
     reasons = Counter(explanation.reasons[-1 - code] for code in codes[codes < 0].tolist())
     return BugList(
         tuple(sorted(bugs, key=lambda bug: bug.order)),
         len(codes),
         {reason: reasons[reason] for reason in explanation.reasons if reasons[reason]},
-        len(shrunk),
+        sum(bug.sampled for bug in bugs),
     )
 
 

@@ -15,14 +15,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from functools import cached_property, partial
 
-from harness.analysis.stored import Classify
 from harness.bugs.groups import Explanation, explain, read_verdicts
 from harness.bugs.pattern_trial import PatternTrial
 from harness.bugs.pattern_witnesses import pattern_rows, shrunk_witness, witnesses_of
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.bugs.shrink import Known, Shrinker
 from harness.bugs.trial import Trial
-from harness.classification.departures import classify
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
 from harness.regex_constraint.work import RegexRun
@@ -43,24 +41,22 @@ def search(
     lanes: int,
     progress: Callable[[int, int, int], None],
     seconds: float | None = None,
-    rule: Classify | None = None,
 ) -> Explanation:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
     Errors that are not shown to cost a value are left out. After `seconds` nothing more is begun.
     `progress` is given how many verdicts were shrunk, how many more are known to be wanted, and
-    bugs so far. `rule` gives verdicts the classes of the catalogue, where they are known already.
+    bugs so far.
 
     Raises:
         MaskcourtError: The run, its engines or its vocabulary cannot be used.
     """
     ends = math.inf if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    rule = rule or partial(classify, vocabulary=vocabulary)
     if isinstance(run, RegexRun):
         verdicts = pattern_rows(run)
     else:
-        verdicts = read_verdicts(run, rule, vocabulary, seed)
+        verdicts = read_verdicts(run, vocabulary, seed)
     among = verdicts.among(classes)
     file = SampleFile(run, seed)
     samples, seed_before = file.read()

@@ -6,7 +6,6 @@ known; what an engine declares to do otherwise stands apart and is no error.
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from harness.analysis.compile_reasons import plain_reason
 from harness.analysis.stored import WORST_FIRST, StoredRun, stored_run
 from harness.bugs.groups import ErrorRows, read_verdicts
 from harness.bugs.listing import Bug
-from harness.classification.departures import classify, load_behaviours, load_catalogue
+from harness.classification.departures import load_behaviours, load_catalogue
 from harness.engines.presets import taken_by
 from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
@@ -295,9 +294,8 @@ class Answers:
 def read_answers(run: RunDirectory, number: int = 0) -> dict[str, Answer]:
     """What a finished run says of an engine, by its number, with each schema, by their names."""
     vocabulary = vocabulary_of(run)
-    rule = functools.cache(functools.partial(classify, vocabulary=vocabulary))
-    stored = stored_run(run, rule)
-    errors = _errors(stored, read_verdicts(run, rule, vocabulary, 0), vocabulary, number)
+    stored = stored_run(run)
+    errors = _errors(stored, read_verdicts(run, vocabulary, 0), vocabulary, number)
     declared, covered = _declared(stored, number), _covered(stored, number)
     engine, described = list(run.manifest["identity"]["engines"].items())[number]
     ends, backends = _ends(run, engine)

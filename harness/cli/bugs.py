@@ -46,8 +46,7 @@ class Wanted:
 
     def __contains__(self, bug: Bug) -> bool:
         return (
-            self.engine in (None, bug.engine)
-            and self.kind in (None, bug.error.kind)
+            self.kind in (None, bug.error.kind)
             and (self.keyword is None or f'"{self.keyword}":' in bug.error.schema)
             and (bug.shared or not self.shared)
         )
@@ -68,7 +67,7 @@ def bugs(wanted: Wanted, search: Search, access: Trusting, json: Json, run: Path
     of_patterns = (run / REGEX.file).is_file()
     stored = open_regex(run, trust=access.trust) if of_patterns else access.open(run)
     require_finished(stored, wanted.engine)
-    listed = bug_list(stored, find_bugs(stored, **search.of(wanted.class_)))
+    listed = bug_list(stored, find_bugs(stored, **search.of(wanted.class_)), wanted.engine)
     chosen = [bug for bug in listed.bugs if bug in wanted]
     written = _written(wanted.write, chosen) if wanted.write else []
     if json.as_json:

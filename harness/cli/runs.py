@@ -22,11 +22,10 @@ from harness.report import SHOWN
 @click.argument("run", type=RUN)
 def tally(fail_on: FailOn, access: Trusting, json: Json, run: Path) -> None:
     """Print the summary of a stored run, finished or not."""
-    from harness.analysis.stored import by_catalogue
     from harness.bugs.listing import known_bugs
 
     stored = access.open(run)
-    bugs = known_bugs(stored, by_catalogue)
+    bugs = known_bugs(stored)
     if sum_up(stored, bugs, fail_on, as_json=json.as_json):
         sys.exit(1)
 

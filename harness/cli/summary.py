@@ -50,7 +50,6 @@ def end_run(
 
     The run is stored: whatever becomes of the search, the summary is printed.
     """
-    from harness.analysis.stored import by_catalogue
     from harness.bugs.listing import known_bugs
     from harness.execution.lanes import default_lanes
 
@@ -59,12 +58,7 @@ def end_run(
     try:
         if seconds != 0 and run.finished:
             room = default_lanes(1)
-            how = {
-                "classes": (BUG,),
-                "seed": 0,
-                "lanes": min(lanes or room, room),
-                "rule": by_catalogue,
-            }
+            how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room)}
             with interrupts.heeded():
                 find_bugs(run, **how, seconds=seconds)
     except KeyboardInterrupt:
@@ -72,7 +66,7 @@ def end_run(
     except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
         tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
     with contextlib.suppress(MaskcourtError):
-        bugs = known_bugs(run, by_catalogue)
+        bugs = known_bugs(run)
     failed = sum_up(run, bugs, fail_on, as_json=as_json, in_short=True)
     if interrupted:
         raise KeyboardInterrupt

@@ -94,7 +94,7 @@ class Run:
         from harness.bugs.listing import known_bugs
         from harness.report.tables import BUG_COLUMNS, bug_rows
 
-        found = known_bugs(self.directory, self._rule)
+        found = known_bugs(self.directory)
         return pd.DataFrame(bug_rows(found), columns=list(BUG_COLUMNS))
 
     @cached_property

@@ -78,6 +78,16 @@ def test_a_bug_counts_its_schemas_and_verdicts_by_severity():
     assert newer.share.low is not None
 
 
+def test_the_list_of_one_engine_counts_its_verdicts_alone_and_knows_the_other_versions():
+    listed = bug_list(run(*VERSIONS), found((0, 0, 1), (1, 0, 1), (1, 1, 2)), "mini@0.10.0")
+    (mine,) = listed.bugs
+    assert (listed.verdicts, listed.sampled, mine.verdicts) == (2, 2, 2)
+    assert mine.since == "0.9.0"
+    assert list(listed.told()) == [
+        "1 bug explains 100.0% of 2 verdicts of the class bug, spellings and unclear ones left out"
+    ]
+
+
 def test_a_run_of_one_version_says_nothing_of_others():
     (one,) = bug_list(run("0.9.0"), found((0, 0, 1))).bugs
     assert one.since == ""

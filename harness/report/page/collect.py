@@ -52,7 +52,7 @@ def collect(
         UsageError: The vocabulary is not the one that the run was made with.
     """
     stored, tally = stored_run(run, rule), summary(run, rule)
-    bugs = known_bugs(run, rule)
+    bugs = known_bugs(run)
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
     cells = (cell["example"] or {} for cells in tally["matrix"].values() for cell in cells.values())
     also |= {example["verdict"] for example in cells if "verdict" in example}
