@@ -2,8 +2,8 @@
 
 As shipped it reads a schema as llguidance does: of the escapes of JSON some are forbidden, and
 beside a bound of numbers values of other types. An environment variable switches that off; it is
-read at every compilation, so it is set before each. How masks are computed (`mask_strategy`)
-changes times and memory alone. The end-of-sequence ids are put after the value in the grammar.
+read at every compilation, so it is set before each. The end-of-sequence ids are put after the value
+in the grammar.
 
 Sources: glrmask 0.5.0, docstrings in `__init__.pyi`; the variable is found in the library, and in
 tests of its repository. Observed: a refused token ends the state.
@@ -43,11 +43,6 @@ class GLRMaskEngine:
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "llguidance_compat": switch("read schemas as llguidance does, with fewer escapes"),
-        "mask_strategy": Option(
-            "auto",
-            "how masks are computed: parser_dwa compiles slowly, token_trie masks slowly",
-            ("auto", "parser_dwa", "token_trie"),
-        ),
     }
     DISTRIBUTION = "glrmask"
     TESTED = "0.5.0"
@@ -58,7 +53,6 @@ class GLRMaskEngine:
         self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._library = glrmask
         self._compat = settle_switches(options, self.PRESETS)["llguidance_compat"]
-        self._strategy = getattr(glrmask.MaskStrategy, str(options["mask_strategy"]).upper())
         self._vocabulary = glrmask.Vocab.from_id_to_bytes(vocabulary.ordinary)
         self._ids = vocabulary
         self._ends = glrmask.TokenSet(list(vocabulary.eos_ids))
@@ -76,7 +70,7 @@ class GLRMaskEngine:
         try:
             value = grammar.from_json_schema(schema)
             ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))
-            return ended.compile(self._vocabulary, mask_strategy=self._strategy)
+            return ended.compile(self._vocabulary)
         except ValueError as error:
             raise Refused(str(error).strip()) from error
 

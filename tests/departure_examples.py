@@ -72,6 +72,11 @@ ALL_OF = {"allOf": [{"type": "string"}, {"$ref": "#/$defs/d"}], "$defs": {"d": {
 ONE_ALL_OF = {"allOf": [{"minLength": 2}]}
 ANCHOR = {"$ref": "#here", "$defs": {"d": {"$anchor": "here", "type": "string"}}, "maximum": 3}
 LOOKAHEAD = {"type": "string", "pattern": "^(?=a)b"}
+LATEST = "https://json-schema.org/draft/2020-12/schema"
+DRAFT_07 = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "definitions": {"d": {"type": "integer"}},
+}
 ENFORCER = {"config": "shipped", "whitespaces": "auto", "array_items": "auto", "field_order": False}
 LONG = "[" + "1, " * 20 + "1"
 STAMP = "[12:00:00] xgrammar/cpp/some_file.cc:12: Warning: "
@@ -106,6 +111,11 @@ LENIENT = "llguidance: warning: "
 NOT_COUNTED = LENIENT + (
     'min/maxProperties only supported when all keys listed in "properties" are required\n'
 )
+
+
+def sibling(**beside):
+    """A schema of draft-07 with something beside a reference."""
+    return {**DRAFT_07, "properties": {"a": {"$ref": "#/definitions/d", **beside}}}
 
 
 def lost(before, token, schema=None, **more):
@@ -208,6 +218,20 @@ EXAMPLES = {
         {**XGRAMMAR, "config": "shipped"},
         {**XGRAMMAR, "config": "shipped", "strict_mode": "false"},
     ),
+    "xgrammar-strict-mode-arrays": Examples(
+        [
+            lost("[", b"1", {"type": "array", "maxItems": 3}),
+            lost('{"a": [', b'"', {"properties": {"a": {"type": "array", "description": "a"}}}),
+        ],
+        [
+            lost("[", b"1", {"type": "array", "items": {"type": ["integer", "string"]}}),
+            lost('{"a": ', b"[", {"properties": {"a": {"type": "array"}}}),
+            lost("[1, ", b"2", {"prefixItems": [{"type": "integer"}, {}]}),
+            rejected("[", b"1", {"type": "array", "maxItems": 3}),
+        ],
+        {**XGRAMMAR, "config": "shipped"},
+        {**XGRAMMAR, "config": "shipped", "strict_mode": "false"},
+    ),
     "xgrammar-property-order": Examples(
         ORDERED, ORDERED_MISSES, XGRAMMAR, {**XGRAMMAR, "any_order": "true"}
     ),
@@ -304,6 +328,20 @@ EXAMPLES = {
         XGRAMMAR,
     ),
     "llguidance-property-order": Examples(ORDERED, ORDERED_MISSES, LLGUIDANCE),
+    "llguidance-reference-siblings": Examples(
+        [
+            lost('{"a": ', b"9", sibling(maximum=5)),
+            lost('{"', b"a", sibling(type="string")),
+            trapped("[", b"9", {**DRAFT_07, "items": {"$ref": "#/definitions/d", "maximum": 5}}),
+        ],
+        [
+            lost('{"a": ', b"9", sibling(description="A number.", default=1)),
+            lost('{"b": ', b"9", {**sibling(maximum=5), "required": ["b"]}),
+            lost('{"a": ', b"9", {**sibling(maximum=5), "$schema": LATEST}),
+            rejected('{"a": ', b"9", sibling(maximum=5)),
+        ],
+        LLGUIDANCE,
+    ),
     "llguidance-solidus-escape": Examples(
         [trapped('"\\', b"/"), trapped('"', b"\\/", at=1)],
         [trapped('"\\', b"b"), trapped('"', b"\\/"), rejected('"\\', b"/")],

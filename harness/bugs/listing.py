@@ -258,9 +258,7 @@ def bug_list(run: RunDirectory, explanation: Explanation, only: str | None = Non
     specs = list(run.manifest["identity"]["engines"])
     met = np.unique(np.column_stack([codes, engine])[codes >= 0], axis=0).tolist()
     told = [at for at, spec in enumerate(specs) if only in (None, spec)]
-    for number, which in met:
-        if which not in told:
-            continue
+    for number, which in [pair for pair in met if pair[1] in told]:
         mine = (codes == number) & (engine == which)
         key = explanation.ids[number], specs[which]
         rows_by_case = np.lexsort((severity[mine], cases[mine]))

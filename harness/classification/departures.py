@@ -1,14 +1,9 @@
 """Departures: which verdicts are about deviations that an engine declares, by a public source.
 
-The catalogue is ``datasets/departures.toml``. An entry names the engine, its versions, the
-behaviour (an entry of ``datasets/behaviours.toml``, looked for in every engine), what it departs
-from, the source that declares it, and rules over a verdict's stored evidence. A verdict that an
-entry's rule fits has the entry's class, ``departure`` or ``warned`` (the engine itself warned, in
-what it printed when it compiled the schema, that it ignores the keyword); every other proven
-verdict is a ``bug``. Where several entries fit, the first one counts. A class is never stored: it
-is computed whenever a run is read, with the catalogue as it is. Entries on a behaviour that is
-about spellings are for the spelling profile, and their rules about traps: a verdict whose effect is
-a spelling has no departure. `docs/departures.md` explains the rules and their conditions.
+The catalogue is ``datasets/departures.toml``; `docs/departures.md` explains its rules. A verdict
+that an entry's rule fits has the entry's class, ``departure`` or ``warned``; every other proven
+verdict is a ``bug``. Where several entries fit, the first one counts; where only a spelling is
+lost, none does. A class is never stored: it is computed whenever a run is read.
 """
 
 from __future__ import annotations
@@ -183,7 +178,7 @@ def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
 _CONDITIONS: Final = (
     *("kind", "effect", "category", "detail", "keyword", "place", "token", "warning", "format"),
     *("schema_type", "schema_has", "schema_pattern", "multiple_of", "only_through", "before"),
-    *("references", "free_depth", "undeclared"),
+    *("references", "free_depth", "beside_reference", "undeclared"),
 )
 """The conditions, the quickest to answer first."""
 

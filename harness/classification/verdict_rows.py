@@ -22,12 +22,14 @@ import pyarrow.compute as pc
 
 from harness.engines.presets import backends_of, taken_by
 from harness.errors import UsageError
+from harness.explain.applicable import NO_SIBLINGS
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.pointers import objects_in
 from harness.runs.directory import RowNumbers, RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Words
 from harness.schemas.schema import Schema, mapping, number, types
+from harness.validators.drafts import draft_of, keywords_of
 from harness.verdict_kinds import WALK
 
 _BEFORE: Final = 32
@@ -81,9 +83,9 @@ class VerdictRows:
                 return self._warned(wanted, rows, engine)
             case "undeclared":
                 return np.array([self._is_undeclared(row) for row in rows.tolist()], np.bool_)
-            case "references" | "free_depth":
-                lies = self._refers if condition == "references" else self._lies_free
-                return lies(wanted, rows)
+            case "references" | "free_depth" | "beside_reference":
+                lies = {"references": self._refers, "free_depth": self._lies_free}
+                return lies.get(condition, self._lies_beside)(wanted, rows)
         return self._by_pointer(
             rows, lambda case, *at: _schema_says(condition, wanted, self._lookup(case), *at)
         )
@@ -236,6 +238,19 @@ class VerdictRows:
         mine = _words(table["engine"]).equal(engine) & _words(table["stage"]).equal("compile")
         printed = table["output"].filter(pa.array(mine)).to_pylist()
         return dict(zip(self._case_of(table["case"])[mine].tolist(), printed, strict=True))
+
+    def _lies_beside(self, wanted: bool, rows: RowNumbers) -> RowMask:
+        """Whether the draft ignores what stands beside a ``$ref`` around a value or right in it."""
+
+        def beside(case: int, pointer: str, _keyword: str) -> bool:
+            schema = self._lookup(case)
+            draft = draft_of(schema.root)
+            if draft is None or draft.name not in NO_SIBLINGS:
+                return not wanted
+            known, around = keywords_of(draft.name), schema.around(pointer)
+            return wanted is any("$ref" in one and len(known & one.keys()) > 1 for one in around)
+
+        return self._by_pointer(rows, beside, "instance_pointer")
 
     def _refers(self, wanted: int, rows: RowNumbers) -> RowMask:
         def deep(case: int, pointer: str, _keyword: str) -> bool:

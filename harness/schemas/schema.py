@@ -258,16 +258,27 @@ class Schema:
 
         Those that the value's own subschema begins with count. None where no subschema is found.
         """
-        level = self._settled({"": 0})
+        *_, level = self._levels(instance_pointer)
+        own = [number for place, number in level.items() if _reference(self._at(place)) is None]
+        return min(own, default=None)
+
+    def around(self, instance_pointer: str) -> Iterator[dict[str, Any]]:
+        """The subschemas on the ways to a value, its own, and those of its members and items."""
+        levels = [*self._levels(instance_pointer)]
+        inside = {pointer: 0 for place in levels[-1] for pointer, _ in self._edges(place)}
+        for level in (*levels, self._settled(inside)):
+            yield from (part for place in level if isinstance(part := self._at(place), dict))
+
+    def _levels(self, instance_pointer: str) -> Iterator[dict[str, int]]:
+        """The places of the subschemas of each value on a way, with the references on it."""
+        yield (level := self._settled({"": 0}))
         for part in steps(instance_pointer):
             following: dict[str, int] = {}
             for place, references in level.items():
                 for pointer, keyword in self._edges(place):
                     if _leads_to(pointer, place, keyword, part):
                         following[pointer] = min(references, following.get(pointer, references))
-            level = self._settled(following)
-        own = [number for place, number in level.items() if _reference(self._at(place)) is None]
-        return min(own, default=None)
+            yield (level := self._settled(following))
 
     def _at(self, pointer: str) -> Any:
         return follow(self.root, steps(pointer))

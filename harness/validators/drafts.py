@@ -49,7 +49,7 @@ class Draft:
     @property
     def ignored(self) -> frozenset[str]:
         """The keywords of other drafts that this one does not know, and so ignores."""
-        return _all_keywords() - _keywords(self.name)
+        return _all_keywords() - keywords_of(self.name)
 
     def build_jsonschema(self, schema: object, rule: str = ASSERTION) -> tuple[Any, Respelt]:
         """A validator of jsonschema, and the schema that it was made for; or an exception."""
@@ -104,7 +104,7 @@ def draft_of(schema: object) -> Draft | None:
 
 
 @cache
-def _keywords(draft: str) -> frozenset[str]:
+def keywords_of(draft: str) -> frozenset[str]:
     """The keywords of a draft; a few are read by others, and so no entries of their own."""
     known = set(_CLASSES[draft][0].VALIDATORS)
     known |= {"then", "else"} if "if" in known else set()
@@ -116,7 +116,7 @@ def _keywords(draft: str) -> frozenset[str]:
 
 @cache
 def _all_keywords() -> frozenset[str]:
-    return frozenset().union(*map(_keywords, _CLASSES))
+    return frozenset().union(*map(keywords_of, _CLASSES))
 
 
 @cache

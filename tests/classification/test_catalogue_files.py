@@ -59,6 +59,7 @@ CONDITIONS = {
     "references": COUNT,
     "free_depth": COUNT,
     "undeclared": {"const": True},
+    "beside_reference": {"const": True},
     **dict.fromkeys(("detail", "keyword", "token", "warning", "format", "before"), TEXTS),
     **dict.fromkeys(("schema_type", "schema_has", "schema_pattern"), TEXTS),
 }

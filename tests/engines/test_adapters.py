@@ -429,14 +429,6 @@ def test_shipped_keys_of_outlines_leak_special_tokens_and_parts_of_characters():
     assert engine.token_bytes([ord("a"), 0xFF, 257, 256]) == held
 
 
-@pytest.mark.parametrize("strategy", ["parser_dwa", "token_trie"])
-def test_how_masks_are_computed_changes_no_mask(strategy):
-    usual = written(make(GLRMaskEngine, small()), small(), OBJECT, '{"name": "a')
-    other = make(GLRMaskEngine, small(), mask_strategy=strategy)
-    other = written(other, small(), OBJECT, '{"name": "a')
-    assert mask_of(usual, small()).tolist() == mask_of(other, small()).tolist()
-
-
 def test_maskforge_names_what_it_does_not_support():
     engine = make(MaskforgeEngine, small())
     check_refusal(engine, r'{"pattern": "(a)\\1"}', "Unsupported: .* at /pattern")

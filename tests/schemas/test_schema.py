@@ -43,6 +43,13 @@ def test_the_fewest_references_on_the_way_to_a_value(instance, fewest):
     assert Schema(TREE).fewest_references(instance) == fewest
 
 
+def test_around_a_value_are_the_subschemas_on_the_way_to_it_and_right_in_it():
+    inner = {"properties": {"c": {"title": "c"}}, "title": "b"}
+    around = {"properties": {"a": {"properties": {"b": inner}, "title": "a"}, "x": {}}}
+    named = [one.get("title") for one in Schema(around).around("/a")]
+    assert named == [None, "a", "b"]
+
+
 def test_a_value_without_a_subschema_has_no_way():
     assert Schema(TREE).fewest_references("/left/other/more") is None
 
