@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any, ClassVar, Self
 
@@ -73,7 +74,6 @@ class LLGuidanceEngine:
         "whitespace": Option(
             "auto", "none: no more than the separators have; auto: any", ("auto", "none")
         ),
-        "whitespace_pattern": Option("", "a regular expression for it; empty: the library's own"),
     }
     REGEX_DIALECT = "rust"
     """``docs/syntax.md`` names the syntax of Rust's crate regex."""
@@ -103,11 +103,11 @@ class LLGuidanceEngine:
 
     def compile(self, schema: str) -> _Matcher:
         """A matcher with its first mask; raises `Refused`; warnings go to standard error."""
-        native = self._started(self._grammar(schema, self._json_options), self._tokenizer)
-        if hasattr(native, "get_grammar_warnings"):
-            for warning in native.get_grammar_warnings():
+        matcher = self._begun(self._grammar(schema, self._json_options))
+        if hasattr(matcher.native, "get_grammar_warnings"):
+            for warning in matcher.native.get_grammar_warnings():
                 sys.stderr.write(f"llguidance: warning: {warning}\n")
-        return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
+        return matcher
 
     def compile_regex(self, pattern: str) -> _Matcher:
         grammar = str(self._matcher.grammar_from_regex(pattern))
@@ -116,8 +116,7 @@ class LLGuidanceEngine:
             (only,) = whole["grammars"]
             only["lark_grammar"] = f"{_NO_FORCING}\n{only['lark_grammar']}"
             grammar = json.dumps(whole)
-        native = self._started(grammar, self._tokenizer)
-        return (_ForcingMatcher if self._forced else _Matcher)(native, self._vocabulary)
+        return self._begun(grammar)
 
     def library(self, schema: str) -> Library:
         ends = (
@@ -158,6 +157,10 @@ class LLGuidanceEngine:
         except ValueError as error:
             raise Refused(str(error).strip()) from error
 
+    def _begun(self, grammar: str) -> _Matcher:
+        start = partial(self._started, grammar, self._tokenizer)
+        return (_ForcingMatcher if self._forced else _Matcher)(start, self._vocabulary)
+
     def _started(self, grammar: str, tokenizer: Any) -> Any:
         native = self._matcher(tokenizer, grammar, log_level=0)
         if not native.is_error():
@@ -171,14 +174,24 @@ class _Matcher(EndingMatcher):
     """An `LLMatcher`, kept from ever being asked to take a token that it refuses.
 
     The end of sequence is never consumed by the library: `is_accepting` says whether it may be.
+    What the lexer may cost is renewed with each mask. Where that runs out between two masks all is
+    refused from then on, in every copy, and no error is told before the next mask. Such a matcher
+    begins anew, and goes on `in_steps`: with a mask before each token, as in generation.
     """
 
-    def __init__(self, native: Any, vocabulary: Vocabulary) -> None:
-        self.native, self._ids = native, vocabulary
+    _in_steps = False
+
+    def __init__(self, start: Callable[[], Any], vocabulary: Vocabulary) -> None:
+        self._start, self._ids = start, vocabulary
+        self.native: Any = start()
+        self._consumed: tuple[int, ...] = ()
 
     def _write(self, out: Mask) -> None:
         """Raises RuntimeError where the library is at a limit; the matcher is of no more use."""
         self.native.unsafe_compute_mask_ptr(out.ctypes.data, out.nbytes)
+        if not self._in_steps and "lexer error" in self.native.get_error():
+            self._begin_anew()
+            self.native.unsafe_compute_mask_ptr(out.ctypes.data, out.nbytes)
         self._raise_error()
         if len(self._ids.eos_ids) > 1 and allows(out, self._ids.eos):
             # The library knows one end-of-sequence id; the others mean the same.
@@ -192,16 +205,22 @@ class _Matcher(EndingMatcher):
             return self._ended
         if token not in self._ids.ordinary:
             return False
-        taken: int = 0 if self.native.is_stopped() else self.native.try_consume_tokens([token])
+        if self._in_steps:
+            self.native.compute_bitmask()
+        taken = not self.native.is_stopped() and self.native.try_consume_tokens([token]) == 1
+        if not taken and self._is_spent([], token):
+            self._begin_anew()
+            return self.consume(token)
         self._raise_error()
-        return taken == 1
+        self._consumed += (token,) * taken
+        return taken
 
     def clone(self) -> Self:
         return copied(self, native=self.native.deep_copy())
 
     def follow(self, tokens: Sequence[int]) -> int:
-        if self._ended:
-            return 0
+        if self._ended or self._in_steps:
+            return follow_by_mask(self, tokens, self._ids.words)
         # up to the first id that is never allowed; the end of sequence is the last of it
         asked = list(takewhile(self._ids.ordinary.__contains__, tokens))
         if len(asked) < len(tokens) and tokens[len(asked)] in self._ids.eos_ids:
@@ -210,8 +229,27 @@ class _Matcher(EndingMatcher):
             return int(self.native.is_accepting())
         stopped = self.native.is_stopped()
         taken: int = self.native.validate_tokens(asked) if asked and not stopped else 0
+        if taken < len(asked) and not stopped and self._is_spent(asked[:taken], asked[taken]):
+            self._begin_anew()
+            return self.follow(tokens)
         self._raise_error()
         return taken
+
+    def _is_spent(self, led: Sequence[int], refused: int) -> bool:
+        """Whether nothing is left for the lexer: a mask fails, or allows what is refused there."""
+        there = self.native.deep_copy()
+        if self._in_steps or there.try_consume_tokens(led) < len(led):
+            return not self._in_steps
+        if there.is_stopped():
+            return "lexer error" in there.get_error()
+        mask = np.frombuffer(there.compute_bitmask(), dtype=np.uint32)
+        return there.is_error() or allows(mask, refused)
+
+    def _begin_anew(self) -> None:
+        self.native, self._in_steps = self._start(), True
+        for token in self._consumed:
+            self.native.compute_bitmask()
+            self.native.try_consume_tokens([token])
 
     def _raise_error(self) -> None:
         if self.native.is_error():
@@ -250,8 +288,6 @@ def _json_options(options: Mapping[str, bool | int | str]) -> dict[str, bool | s
         out["item_separator"], out["key_separator"] = separated
     if options["whitespace"] == "none":
         out["whitespace_flexible"] = False
-    if options["whitespace_pattern"]:
-        out["whitespace_pattern"] = str(options["whitespace_pattern"])
     return out
 
 

@@ -57,7 +57,6 @@ class LMFormatEnforcerEngine:
             "items of an array whose schema does not limit them, 0 for any number; "
             "auto: as config has it (shipped: 20, spec: any)",
         ),
-        "field_order": Option(False, "required members come in the order of `required`"),
     }
     REGEX_DIALECT = "python"
     """Patterns are read by interegular, "a subset of python regexes" (its README)."""
@@ -91,7 +90,6 @@ class LMFormatEnforcerEngine:
         settings = {
             "alphabet": self._data.tokenizer_alphabet,
             "max_consecutive_whitespaces": spaces,
-            "force_json_field_order": options["field_order"],
             "max_json_array_length": _limit(options, "array_items", 20 if shipped else 0),
         }
         self._configured = partial(CharacterLevelParserConfig, **settings)

@@ -53,7 +53,6 @@ class XGrammarEngine:
             "properties in any order, but required and unique keys are no longer enforced"
         ),
         "separators": SEPARATORS,
-        "max_whitespace": Option(0, "the longest whitespace between tokens of JSON; 0: any length"),
         "special_tokens": Option(
             "auto", "text: special tokens are text, their names; auto: never", ("auto", "text")
         ),
@@ -89,13 +88,9 @@ class XGrammarEngine:
         self._compiler = xgrammar.GrammarCompiler(
             self._tokenizer, max_threads=1, cache_enabled=False
         )
-        self._settings = self._supported(
-            {
-                **settle_switches(options, self.PRESETS),
-                "separators": SEPARATED.get(str(options["separators"])),
-                "max_whitespace_cnt": options["max_whitespace"] or None,
-            }
-        )
+        separators = SEPARATED.get(str(options["separators"]))
+        switches = settle_switches(options, self.PRESETS)
+        self._settings = self._supported({**switches, "separators": separators})
         self._named, self.ends = named, vocabulary.eos_ids
         never = {*self._tokenizer.special_token_ids} - {*self.ends}
         self.ids = frozenset(range(vocabulary.size)) - never

@@ -2,10 +2,13 @@
 
 import functools
 import pickle
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
+from harness.classification import departures
 from harness.runs.directory import RunDirectory, create_or_resume, open_run
 from harness.runs.tables import SCHEMAS, VERDICT_TABLES, Rows
 
@@ -128,6 +131,14 @@ def joined(parts):
 def all_bugs(run, evidence):
     """A catalogue without entries."""
     return classes({})(run, evidence)
+
+
+@contextmanager
+def classed(rule):
+    """As long as it lasts the catalogue gives the classes of a rule."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(departures, "classify", rule)
+        yield
 
 
 def classes(by_detail):

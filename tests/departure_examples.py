@@ -77,7 +77,7 @@ DRAFT_07 = {
     "$schema": "http://json-schema.org/draft-07/schema#",
     "definitions": {"d": {"type": "integer"}},
 }
-ENFORCER = {"config": "shipped", "whitespaces": "auto", "array_items": "auto", "field_order": False}
+ENFORCER = {"config": "shipped", "whitespaces": "auto", "array_items": "auto"}
 LONG = "[" + "1, " * 20 + "1"
 STAMP = "[12:00:00] xgrammar/cpp/some_file.cc:12: Warning: "
 ONGOING = STAMP + "Support for allOf with multiple options is still ongoing\n"

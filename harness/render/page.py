@@ -29,14 +29,12 @@ def asset(name: str) -> str:
     return resources.files("harness").joinpath(name).read_text("utf-8").strip("\n")
 
 
-def _harmless(value: Any) -> Any:
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FunctionLoader(asset),
     autoescape=True,
-    finalize=_harmless,
+    finalize=lambda one: (
+        one if isinstance(one, Markup) or not isinstance(one, str) else printable(one)
+    ),
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -15,7 +15,7 @@ from rich.console import Console
 from harness.analysis.compile_reasons import compile_reasons, with_names
 from harness.analysis.equal_schemas import COUNTS
 from harness.analysis.matrix import example_text
-from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
+from harness.analysis.stored import StoredRun, stored_run
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
@@ -52,11 +52,10 @@ def print_digest(
     run: RunDirectory,
     tally: Mapping[str, Any],
     console: Console,
-    classify: Classify = by_catalogue,
     bugs: BugList | None = None,
 ) -> None:
-    """Print what a run of three engines found in at most 40 lines; `classify` is the tally's."""
-    stored, engines = stored_run(run, classify), tally["engines"]
+    """Print what a run of three engines found in at most 40 lines."""
+    stored, engines = stored_run(run), tally["engines"]
     path = str(run.path) + (" --trust" if asks_for_trust(run) else "")
     taken = {name: one["backends"] for name, one in engines.items() if len(one["backends"]) > 1}
     about = [f"{name} had schemas taken by {listed(some)}" for name, some in taken.items()]

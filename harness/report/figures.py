@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.stored import Classify, by_catalogue
 from harness.analysis.timing import Distributions, distributions
 from harness.files import writing
 from harness.optional import require
@@ -37,10 +36,10 @@ _OF_LINE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 
 
-def draw(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
+def draw(run: RunDirectory, directory: Path) -> list[Path]:
     """Draw a file for each of `NAMES` of a run, finished or not; UsageError without matplotlib."""
     require("matplotlib", "report", "figures")
-    found, times = digest(run, rule), distributions(run)
+    found, times = digest(run), distributions(run)
     without = {"Date": None, "Creator": None}  # nothing of when and with what they were made
     files = [directory / f"{name}.svg" for name in NAMES]
     for file in files:

@@ -14,7 +14,6 @@ what proves nothing) and ``departure`` (the entry of the catalogue, or empty).
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from harness.analysis.stored import Classify, by_catalogue, statement, stored_run
+from harness.analysis.stored import by_catalogue, statement, stored_run
 from harness.optional import require
 from harness.runs.directory import ROW, RunDirectory, open_run
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS
@@ -56,10 +55,9 @@ class Run:
     `accepters` and `rejecters`.
     """
 
-    def __init__(self, directory: RunDirectory, rule: Classify = by_catalogue) -> None:
+    def __init__(self, directory: RunDirectory) -> None:
         self.directory, self.path, self.manifest = directory, directory.path, directory.manifest
         self.engine_names: tuple[str, ...] = tuple(self.manifest["identity"]["engines"])
-        self._rule = functools.cache(rule)
 
     def __repr__(self) -> str:
         state = "finished" if self.directory.finished else "unfinished"
@@ -72,7 +70,7 @@ class Run:
 
         rows = self.directory.table(name)
         if name in EVIDENCE_OF:
-            classes = self._rule(self.directory, EVIDENCE_OF[name])
+            classes = by_catalogue(self.directory, EVIDENCE_OF[name])
             for column in ("class", "departure"):
                 rows = rows.append_column(column, classes[column].cast(_WORDS))
         rows, kinds = rows.unify_dictionaries().combine_chunks(), {pa.bool_(): pd.BooleanDtype()}
@@ -103,7 +101,7 @@ class Run:
         import pandas as pd
 
         columns = ["engine", "evidence", "kind", "class", "tokens", "positions", "cases"]
-        rows = stored_run(self.directory, self._rule).rows(statement("tallies"))
+        rows = stored_run(self.directory).rows(statement("tallies"))
         return pd.DataFrame(rows, columns=columns)
 
     @cached_property
@@ -111,4 +109,4 @@ class Run:
         """The tally's summary: see `harness.analysis.tally.summary`."""
         from harness.analysis.tally import summary
 
-        return summary(self.directory, self._rule)
+        return summary(self.directory)

@@ -16,7 +16,7 @@ from harness.analysis.equal_schemas import COUNTS
 from harness.analysis.matrix import COLUMNS, example_text
 from harness.analysis.rates import PAIR
 from harness.analysis.statistics import NO_SAMPLE
-from harness.analysis.stored import WORST_FIRST, Classify, by_catalogue
+from harness.analysis.stored import WORST_FIRST
 from harness.analysis.tally import summary
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
 from harness.bugs.listing import BugList
@@ -67,9 +67,9 @@ class Digest:
     tables: Mapping[str, Table]
 
 
-def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
+def digest(run: RunDirectory) -> Digest:
     """Everything that figures and exports of a run, finished or not, are made from."""
-    found = summary(run, rule)
+    found = summary(run)
     return Digest(found, {name: table(found) for name, table in _OF_SUMMARY.items()})
 
 
@@ -254,11 +254,9 @@ def bug_rows(bugs: BugList | None) -> list[Row]:
     return rows
 
 
-def write_tables(
-    run: RunDirectory, directory: Path, kind: str = "csv", rule: Classify = by_catalogue
-) -> list[Path]:
+def write_tables(run: RunDirectory, directory: Path, kind: str = "csv") -> list[Path]:
     """Write the tables: as ``csv``, a file each, or as ``markdown``, all in ``tables.md``."""
-    tables = digest(run, rule).tables
+    tables = digest(run).tables
     texts = {f"{name}.csv": as_csv(table) for name, table in tables.items()}
     if kind == "markdown":
         texts = {"tables.md": "\n".join(map(as_markdown, tables.values()))}

@@ -268,13 +268,6 @@ def is_pattern(pattern: str, *, unicode: bool) -> bool:
     return True
 
 
-def has_properties(pattern: str) -> bool:
-    r"""Whether `pattern`, one with the flag ``u``, has properties of Unicode (``\p{…}``)."""
-    return any(
-        member.ranges is None for token in tokens(pattern, unicode=True) for member in token.members
-    )
-
-
 @lru_cache(maxsize=4096)
 def python_spelling(pattern: str) -> str:
     """`pattern` for `re` without flags; a `PatternError` where that has no way to say it."""

@@ -320,5 +320,6 @@ def is_undoubted_regex(text: str) -> bool:
     for what `is_regex` refuses: that is for the other validator's own check to say.
     """
     if ecma_patterns.is_pattern(text, unicode=True):
-        return not ecma_patterns.has_properties(text)
+        found = ecma_patterns.tokens(text, unicode=True)
+        return all(one.ranges is not None for token in found for one in token.members)
     return not ecma_patterns.is_pattern(text, unicode=False)

@@ -136,15 +136,6 @@ def test_limits(options, most_spaces, most_items, monkeypatch):
     assert matcher.follow(items) == min(len(items), 2 * most_items)
 
 
-def test_members_may_have_to_come_in_order(engine):
-    schema = '{"type": "object", "properties": {"a": {"type": "null"}, "b": {"type": "null"}}, "required": ["a", "b"]}'
-    options = complete_options(LMFormatEnforcerEngine.OPTIONS, {"field_order": True})
-    ordered = LMFormatEnforcerEngine(VOCABULARY, options).compile(schema)
-    text = b'{"b":null,"a":null}'
-    assert engine.compile(schema).follow(text) == len(text)
-    assert ordered.follow(text) == 2
-
-
 def test_characters_of_one_pattern_are_not_those_of_another_schema(engine):
     """The library keeps expressions for all schemas; the first would tell what the others allow."""
     root = '{"type": "string", "pattern": "^[^x]$"}'

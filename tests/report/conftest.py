@@ -8,7 +8,6 @@ import pytest
 
 from harness.report.page.collect import assembled, collect, shown_bugs
 from tests import reporting
-from tests.books import all_bugs
 from tests.browsing import BROWSER, DESKTOP, DRIVER, Page, requested
 from tests.buglists import REPORTED, bug, bug_list
 
@@ -24,7 +23,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     ):
         directory = tmp_path_factory.mktemp(name)
         run = make(directory)
-        found = collect(run, "runs/small", rule=all_bugs)
+        found = collect(run, "runs/small")
         made[name] = directory / "report.html"
         made[name].write_text(assembled(found), "utf-8")
         if name == "small":

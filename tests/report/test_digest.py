@@ -8,7 +8,7 @@ from rich.console import Console
 from harness.analysis.tally import summary
 from harness.report.digest import print_digest
 from tests import books
-from tests.books import A, B, Book, all_bugs, classes
+from tests.books import A, B, Book, all_bugs, classed, classes
 from tests.buglists import apart, bug, bug_list
 from tests.report.test_terminal import ENGINES, LOSS, book
 
@@ -22,7 +22,8 @@ def digest(tmp_path):
     def printed(*stored: Book, classify=all_bugs, bugs=None, **options) -> list[str]:
         run = books.store(tmp_path / "run", *stored, engines=ENGINES, **options)
         console = Console(file=io.StringIO(), width=80, force_terminal=False)
-        print_digest(run, summary(run, classify), console, classify, bugs)
+        with classed(classify):
+            print_digest(run, summary(run), console, bugs)
         return console.file.getvalue().splitlines()
 
     return printed

@@ -12,12 +12,18 @@ from harness.errors import RunDirectoryError, UsageError
 from harness.report import figures
 from harness.report.tables import digest, write_tables
 from tests import books
-from tests.books import Book, all_bugs, classes
+from tests.books import Book, classed, classes
 
 ENGINES = {name: {"version": "1.2"} for name in ("a", "b", "c")}
 DECLARED = classes({"declared": ("departure", "some-entry")})
 TABLES = (*("matrix", "headline_rates", "pairs", "equal_schemas", "compile", "errors", "timings"),)
 pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture(scope="module", autouse=True)
+def declared():
+    with classed(DECLARED):
+        yield
 
 
 def book(name="case", family="family"):
@@ -52,7 +58,7 @@ def rows(found, table, **wanted):
 
 class TestTables:
     def test_are_those_that_are_named_and_whole(self, stored):
-        found = digest(stored(book()), DECLARED)
+        found = digest(stored(book()))
         assert tuple(found.tables) == TABLES
         for name, table in found.tables.items():
             assert table.rows or name == "equal_schemas", name
@@ -61,8 +67,8 @@ class TestTables:
 
     def test_hold_the_numbers_of_the_tally(self, stored):
         run = stored(book("one"), book("two"))
-        found = digest(run, DECLARED)
-        assert found.summary == summary(run, DECLARED)
+        found = digest(run)
+        assert found.summary == summary(run)
         (row,) = rows(found, "errors", engine="b", evidence="walk", kind="false_rejection")
         assert [row[key] for key in ("bug", "warned", "departure", "cases")] == [8, 0, 4, 2]
 
@@ -70,8 +76,8 @@ class TestTables:
 class TestExports:
     def test_csv_holds_a_table_each(self, stored, tmp_path):
         run = stored(book())
-        files = write_tables(run, tmp_path / "out", "csv", DECLARED)
-        found = digest(run, DECLARED)
+        files = write_tables(run, tmp_path / "out", "csv")
+        found = digest(run)
         assert [file.name for file in files] == [f"{name}.csv" for name in TABLES]
         for file, table in zip(files, found.tables.values(), strict=True):
             header, *lines = csv.reader(io.StringIO(file.read_text("utf-8")))
@@ -82,7 +88,7 @@ class TestExports:
             assert lines == wanted
 
     def test_markdown_holds_all_of_them(self, stored, tmp_path):
-        (file,) = write_tables(stored(book()), tmp_path / "out", "markdown", DECLARED)
+        (file,) = write_tables(stored(book()), tmp_path / "out", "markdown")
         text = file.read_text("utf-8")
         assert text.count("\n### ") == len(TABLES) - 1
 
@@ -99,7 +105,7 @@ class TestFigures:
         """A run and its figures."""
         directory = tmp_path_factory.mktemp("drawn")
         run = books.store(directory / "run", book(), engines=ENGINES, vocabulary={"size": 100})
-        return run, figures.draw(run, directory / "out", rule=DECLARED)
+        return run, figures.draw(run, directory / "out")
 
     def test_have_nothing_of_the_machine_or_the_day(self, drawn):
         run, files = drawn
@@ -115,14 +121,14 @@ class TestFigures:
 
         run, files = drawn
         with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": "x"}):
-            again = figures.draw(run, tmp_path, rule=DECLARED)
+            again = figures.draw(run, tmp_path)
         for one, other in zip(files, again, strict=True):
             assert one.read_bytes() == other.read_bytes(), one.name
 
     @pytest.mark.parametrize("cases", [0, 1])
     def test_of_a_run_that_found_nothing(self, stored, tmp_path, cases):
         some = [Book("clean").position(0)] * cases
-        files = figures.draw(stored(*some), tmp_path / "out", all_bugs)
+        files = figures.draw(stored(*some), tmp_path / "out")
         assert len(files) == len(figures.NAMES)
 
     def test_without_matplotlib_say_what_to_install(self, stored, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import harness.bugs.listing
 from harness.errors import RunDirectoryError, UsageError
 from harness.report.frames import Run
 from harness.runs.tables import SCHEMAS
-from tests.books import Book, all_bugs, classes
+from tests.books import Book, classed, classes
 from tests.buglists import REPORTED, bug, bug_list
 
 ENGINES = {name: {"version": "1"} for name in ("a", "b", "c")}
@@ -112,8 +112,9 @@ class TestFrames:
 
 
 class TestClasses:
-    def test_are_those_of_the_rule(self, stored):
-        found = Run(stored(book()), DECLARED).verdicts
+    def test_are_those_of_the_catalogue(self, stored):
+        with classed(DECLARED):
+            found = Run(stored(book())).verdicts
         assert found["class"].tolist() == ["bug"] * 3 + ["departure"] * 2 + ["bug"]
         assert found["departure"].tolist() == [""] * 3 + ["some-entry"] * 2 + [""]
 
@@ -125,7 +126,7 @@ class TestClasses:
 def test_tallies_count_the_verdicts(stored):
     many = Book("many").position(0)
     many.verdicts(0, "a", "false_acceptance", 600).verdicts(0, "b", "false_rejection", 400)
-    big = Run(stored(many, engines=ENGINES), all_bugs)
+    big = Run(stored(many, engines=ENGINES))
     keys = ["engine", "kind", "class"]
     counted = big.verdicts.groupby(keys, observed=True).size()
     assert big.tallies.set_index(keys)["tokens"].to_dict() == counted.to_dict()

@@ -38,7 +38,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(run):
-    return collect(run, "runs/it is", rule=all_bugs)
+    return collect(run, "runs/it is")
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ class TestData:
         early = bug("one:A", 3, verdict="1", kind="dead_end", text=b"\xff", at=0)
         listed = bug_list(*ours, early, pending=6)
         monkeypatch.setattr(collecting, "known_bugs", lambda *_: listed)
-        found = collect(run, "r", rule=all_bugs)["bugs"]
+        found = collect(run, "r")["bugs"]
         assert [one["id"][-1] for one in found["list"]] == ["3", "2", "1"]
         assert {one["case"] for one in found["list"][1:]} == {"others"}
         assert found["list"][0]["text"] == ["", "\udcff", ""]
@@ -237,17 +237,17 @@ class TestData:
         monkeypatch.setattr(
             collecting, "known_bugs", lambda *_: bug_list(bug("one:A", verdict="9"))
         )
-        found = collect(run, "r", verdicts=1, rule=all_bugs)
+        found = collect(run, "r", verdicts=1)
         assert "9" in [one["id"] for one in found["verdicts"]]
 
     @pytest.mark.thorough
     def test_of_an_unfinished_run(self, tmp_path):
-        found = collect(reporting.begun(tmp_path), "r", rule=all_bugs)
+        found = collect(reporting.begun(tmp_path), "r")
         assert found["summary"]["finished"] is False
         assert len(found["verdicts"]) == found["about"]["shown"] > 20
 
     def test_without_verdicts_still_counts_them(self, run):
-        found = collect(run, "r", verdicts=0, rule=all_bugs)
+        found = collect(run, "r", verdicts=0)
         assert found["bugs"] is None, "nobody looked for them"
         assert found["verdicts"] == []
         assert sum(one["verdicts"] for one in found["groups"]) == 25
@@ -256,7 +256,7 @@ class TestData:
 class TestFile:
     @pytest.mark.thorough
     def test_is_the_same_every_time(self, run, page):
-        again = collect(run, "runs/it is", rule=all_bugs)
+        again = collect(run, "runs/it is")
         assert assembled(again) == page
 
     def test_its_policy_allows_its_own_programs_alone(self, page):
@@ -276,7 +276,7 @@ class TestFile:
         assert "url(" not in head
 
     def test_data_cannot_end_their_block(self, tmp_path):
-        found = collect(reporting.attacking(tmp_path), "r", rule=all_bugs)
+        found = collect(reporting.attacking(tmp_path), "r")
         page = assembled(found)
         assert page.count("<script") == page.count("</script>") == 2
         assert "<img" not in page

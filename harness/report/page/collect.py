@@ -10,7 +10,7 @@ from typing import Any, Final
 from harness import __version__
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import COLUMNS
-from harness.analysis.stored import Classify, by_catalogue, stored_run
+from harness.analysis.stored import stored_run
 from harness.analysis.tally import case_statuses, crossed, summary
 from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
@@ -38,7 +38,6 @@ def assembled(data: Mapping[str, Any]) -> str:
 def collect(
     run: RunDirectory,
     shown_as: str,
-    rule: Classify = by_catalogue,
     *,
     verdicts: int = SHOWN,
     seed: int = 0,
@@ -51,7 +50,7 @@ def collect(
     Raises:
         UsageError: The vocabulary is not the one that the run was made with.
     """
-    stored, tally = stored_run(run, rule), summary(run, rule)
+    stored, tally = stored_run(run), summary(run)
     bugs = known_bugs(run)
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
     cells = (cell["example"] or {} for cells in tally["matrix"].values() for cell in cells.values())

@@ -44,9 +44,8 @@ function refresh(record) {
   byId('filter-q').value = state.q;
   const query = safe(state.q.trim()).toLowerCase();
   SHOWN = VERDICTS.filter((one) => matches(groupOf(one)) && (!query || SEARCHED.get(one.id).includes(query)));
-  const groups = DATA.groups.filter(matches);
-  const all = sum(groups.map((group) => group.verdicts));
-  fill('count', el('strong', {}, plural(SHOWN.length, 'verdict')), ` explained here. In the run, ${plural(all, 'verdict')}${all ? ` in ${schemasOf(groups)}` : ''} ${all === 1 ? 'fits' : 'fit'} these filters${query ? ' (before the text search)' : ''}.`);
+  const all = sum(DATA.groups.filter(matches).map((group) => group.verdicts));
+  fill('count', el('strong', {}, plural(SHOWN.length, 'verdict')), ` explained here. In the run, ${plural(all, 'verdict')} ${all === 1 ? 'fits' : 'fit'} these filters${query ? ' (before the text search)' : ''}.`);
   const list = byId('list');
   list.replaceChildren(...SHOWN.map(item));
   if (!SHOWN.length) {
@@ -56,20 +55,6 @@ function refresh(record) {
   if (!SHOWN.some((one) => one.id === state.verdict)) closeVerdict();
   mark();
   if (record) remember();
-}
-
-// A schema may be in several groups, though of one family only: if the groups do not tell in how
-// many it is, the row of a heat map may, and else it is said how many there are at least.
-function schemasOf(groups) {
-  const set = FILTERS.filter((name) => state[name] !== undefined && name !== 'evidence').join(' ');
-  const rows = { 'engine kind class keyword': DATA.keywords, 'engine kind class family': DATA.families }[set];
-  const row = rows && rows.find((one) => set.split(' ').every((name) => String(one[name]) === state[name]));
-  const others = Object.entries(EVIDENCE_OF).filter(([, evidence]) => state.evidence && evidence !== state.evidence);
-  if (row && others.every(([unit]) => !row[unit])) return plural(row.cases, 'schema');
-  const most = new Map();
-  for (const { family, cases } of groups) most.set(family, Math.max(most.get(family) || 0, cases));
-  const least = sum([...most.values()]);
-  return `${least < sum(groups.map((group) => group.cases)) ? 'at least ' : ''}${plural(least, 'schema')}`;
 }
 
 function closeVerdict() {
