@@ -2,8 +2,7 @@
 
 As shipped it reads a schema as llguidance does: of the escapes of JSON some are forbidden, and
 beside a bound of numbers values of other types. An environment variable switches that off; it is
-read at every compilation, so it is set before each. The end-of-sequence ids are put after the value
-in the grammar.
+read at every compilation, so it is set before each. In the grammar the ends follow the value.
 
 Sources: glrmask 0.5.0, docstrings in `__init__.pyi`; the variable is found in the library, and in
 tests of its repository. Observed: a refused token ends the state.

@@ -74,6 +74,7 @@ class LLGuidanceEngine:
         "whitespace": Option(
             "auto", "none: no more than the separators have; auto: any", ("auto", "none")
         ),
+        "whitespace_pattern": Option("", "a regular expression for it; empty: the library's own"),
     }
     REGEX_DIALECT = "rust"
     """``docs/syntax.md`` names the syntax of Rust's crate regex."""
@@ -288,6 +289,8 @@ def _json_options(options: Mapping[str, bool | int | str]) -> dict[str, bool | s
         out["item_separator"], out["key_separator"] = separated
     if options["whitespace"] == "none":
         out["whitespace_flexible"] = False
+    if options["whitespace_pattern"]:
+        out["whitespace_pattern"] = str(options["whitespace_pattern"])
     return out
 
 

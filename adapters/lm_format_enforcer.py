@@ -86,13 +86,12 @@ class LMFormatEnforcerEngine:
             self._data, lmformatenforcer.StringParser("")
         )
         shipped = options["config"] == "shipped"
-        spaces = _limit(options, "whitespaces", 12 if shipped else 1 << 30)
-        settings = {
-            "alphabet": self._data.tokenizer_alphabet,
-            "max_consecutive_whitespaces": spaces,
-            "max_json_array_length": _limit(options, "array_items", 20 if shipped else 0),
-        }
-        self._configured = partial(CharacterLevelParserConfig, **settings)
+        self._configured = partial(
+            CharacterLevelParserConfig,
+            alphabet=self._data.tokenizer_alphabet,
+            max_consecutive_whitespaces=_limit(options, "whitespaces", 12 if shipped else 1 << 30),
+            max_json_array_length=_limit(options, "array_items", 20 if shipped else 0),
+        )
         alphabet = lmformatenforcer.consts.COMPLETE_ALPHABET
         self._first = {"alphabet": alphabet} if shipped else {}
 

@@ -53,6 +53,7 @@ class XGrammarEngine:
             "properties in any order, but required and unique keys are no longer enforced"
         ),
         "separators": SEPARATORS,
+        "max_whitespace": Option(0, "the longest whitespace between tokens of JSON; 0: any length"),
         "special_tokens": Option(
             "auto", "text: special tokens are text, their names; auto: never", ("auto", "text")
         ),
@@ -88,9 +89,9 @@ class XGrammarEngine:
         self._compiler = xgrammar.GrammarCompiler(
             self._tokenizer, max_threads=1, cache_enabled=False
         )
-        separators = SEPARATED.get(str(options["separators"]))
-        switches = settle_switches(options, self.PRESETS)
-        self._settings = self._supported({**switches, "separators": separators})
+        given: dict[str, Any] = {"separators": SEPARATED.get(str(options["separators"]))}
+        given["max_whitespace_cnt"] = options["max_whitespace"] or None
+        self._settings = self._supported({**settle_switches(options, self.PRESETS), **given})
         self._named, self.ends = named, vocabulary.eos_ids
         never = {*self._tokenizer.special_token_ids} - {*self.ends}
         self.ids = frozenset(range(vocabulary.size)) - never

@@ -274,6 +274,7 @@ SHIPPED, TIGHT = {"config": "shipped"}, {"whitespace": "none"}
         (XGrammarEngine, {**SHIPPED, "strict_mode": "false"}, OPEN, '{"a": 1, "b": 2}', '{"b": 2}'),
         (XGrammarEngine, UNSPACED, OPEN, '{"a": 1}', '{ "a":1}'),
         (XGrammarEngine, {**UNSPACED, "separators": "compact"}, OPEN, '{"a":1}', '{"a": 1}'),
+        (XGrammarEngine, {"max_whitespace": 2}, OPEN, '{  "a":1}', '{   "a":1}'),
         (XGrammarEngine, {}, ORDERED, '{"a": 1, "b": 2}', '{"b": 2, "a": 1}'),
         (XGrammarEngine, {"any_order": "true"}, ORDERED, '{"b": 2, "a": 1}', '{"b": 1}'),
         *(
@@ -294,6 +295,7 @@ SHIPPED, TIGHT = {"config": "shipped"}, {"whitespace": "none"}
         (LLGuidanceEngine, {}, OWN, "[1,2]", "[1, 2]"),
         (LLGuidanceEngine, TIGHT, INTEGERS, "[1,2]", "[1, 2]"),
         (LLGuidanceEngine, {**TIGHT, "separators": "spaced"}, INTEGERS, "[1, 2]", "[1,2]"),
+        (LLGuidanceEngine, {"whitespace_pattern": " "}, INTEGERS, "[ 1, 2]", "[1,  2]"),
         (OutlinesEngine, {}, INTEGERS, "[1, 2]", "[1,  2]"),
         (OutlinesEngine, {"whitespace": "[ ]*"}, INTEGERS, "[1,   2]", "[1,\t2]"),
         (OutlinesEngine, {"whitespace": "(\\n )?"}, INTEGERS, "[1,\n 2]", "[1, 2]"),
