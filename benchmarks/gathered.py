@@ -52,21 +52,26 @@ class Gathered:
     def of(cls, run: Run, manifest: Mapping[str, Any], earlier: Gathered | None) -> Gathered:
         """A run, and what was published before; `manifest` is what is published of the run's.
 
-        A run that was published before is replaced.
+        A run that was published before is replaced. One of fewer engines amends what is said of
+        these.
 
         Raises:
             UsageError: The earlier runs asked something else, or as fast a machine was not theirs.
         """
         rows, runs = SchemaRows.of(run), []
         note: dict[str, Any] = {"cases": len(run.cases)}
+        identity = manifest["identity"]
         if earlier:
-            earlier.require_same(manifest["identity"])
+            earlier.require_same(identity)
             runs = [one for one in earlier.runs if one["started"] != manifest["started"]]
-            if pace := earlier.pace(rows, is_new=len(runs) == len(earlier.runs)):
+            if rows.engines.keys() < earlier.rows.engines.keys():
+                note["engines"] = [*rows.engines]
+                rows, identity = earlier.rows.amended(rows), earlier.identity
+            elif pace := earlier.pace(rows, is_new=len(runs) == len(earlier.runs)):
                 note["pace"] = round(pace, 2)
             rows = rows.joined(earlier.rows)
         note |= {name: manifest[name] for name in _ONE_RUN if name in manifest}
-        return cls(rows, manifest["identity"], [*runs, note])
+        return cls(rows, identity, [*runs, note])
 
     def pace(self, rows: SchemaRows, *, is_new: bool = True) -> float | None:
         """How many times as long as here compilations take in a run with these rows.
@@ -98,8 +103,12 @@ class Gathered:
 
     def require_same(self, identity: Mapping[str, Any]) -> None:
         """UsageError where a run of this identity asks something else than is published."""
-        for name in sorted({*identity, *self.identity} - {*_MAY_DIFFER}):
-            if identity.get(name) != self.identity.get(name):
+        engines, asked = self.identity.get("engines"), identity.get("engines")
+        if isinstance(engines, Mapping) and isinstance(asked, Mapping):
+            engines = {name: engines[name] for name in asked if name in engines} or engines
+        known = {**self.identity, "engines": engines}
+        for name in sorted({*identity, *known} - {*_MAY_DIFFER}):
+            if identity.get(name) != known.get(name):
                 raise UsageError(
                     f"the page has schemas of runs with other {name}",
                     "give the versions and options of its manifest, or remove the page",

@@ -163,6 +163,18 @@ class SchemaRows:
         rows = {one.id: one for some in (earlier.rows, self.rows) for one in some}
         return replace(self, rows=[rows[id_] for id_ in sorted(rows)])
 
+    def amended(self, later: SchemaRows) -> SchemaRows:
+        """These, with what later ones found of some engines; what compilation took stays."""
+        found = {one.id: one.done for one in later.rows}
+        rows = []
+        for row in self.rows:
+            done = dict(row.done)
+            for name, new in found.get(row.id, {}).items():
+                if COMPILED == new.outcome == done[name].outcome:
+                    done[name] = replace(new, ms=done[name].ms)
+            rows.append(replace(row, done=done))
+        return self.where(rows)
+
     def where(self, rows: Iterable[SchemaRow]) -> SchemaRows:
         return replace(self, rows=[*rows])
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -128,6 +129,28 @@ def test_a_page_keeps_what_earlier_runs_made(run, tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert [one["cases"] for one in manifest["runs"]] == [2, 1]
     assert manifest["cases"] == 3
+
+
+def test_a_run_of_some_engines_amends_what_is_said_of_these(tmp_path):
+    both = {"a": {"version": "1"}, "b": {"version": "1"}}
+
+    def made(day, engines, leaks):
+        one = case("k---1", leaks=leaks, seconds=0.25 + day)
+        for name in engines[1:]:
+            one.engine(name, "compiled").on_instance(0, name, **LEAKED, shown_by="real")
+        about, asked = {"name": "some", "cases": 1}, {name: both[name] for name in engines}
+        path = tmp_path / f"day {day}"
+        books.store(path, one, finish=False, engines=asked, data=about)
+        return load_run(path), {"identity": {"engines": asked}, "started": f"day {day}"}
+
+    known = Gathered.of(*made(0, "ab", leaks=True), None)
+    found = Gathered.of(*made(1, "a", leaks=False), known)
+    (row,) = found.rows.rows
+    assert [str(row.done[name]) for name in "ab"] == ["250", str(known.rows.rows[0].done["b"])]
+    assert found.identity == known.identity
+    assert [one.get("engines") for one in found.runs] == [None, ["a"]]
+    with pytest.raises(UsageError, match="other engines"):
+        Gathered.of(*made(2, "a", leaks=False), replace(known, identity={"engines": {"a": {}}}))
 
 
 def test_what_is_published_is_not_run_again(run):
