@@ -15,14 +15,12 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.pages.layout import milliseconds
-from benchmarks.pages.schema_rows import SchemaRows
+from benchmarks.pages.schema_rows import ROWS, SchemaRows
 from harness.errors import UsageError
 from harness.render.table import Table
 from harness.report.frames import Run
 from harness.versions.compare import is_alike
 
-ROWS: Final = "schemas"
-"""The table of the rows."""
 _ONE_RUN: Final = ("started", "machine", "commit", "seconds", "replayed")
 _MAY_DIFFER: Final = ("harness",)
 """What of the identity of runs that are told as one may differ; each names its commit."""
@@ -41,12 +39,11 @@ class Gathered:
     @classmethod
     def read(cls, directory: Path) -> Gathered | None:
         """What is published in a directory; None where no rows are."""
-        file = directory / f"{ROWS}.csv"
-        if not file.exists():
+        if not (directory / ROWS).exists():
             return None
         manifest = json.loads((directory / "manifest.json").read_text("utf-8"))
         identity = manifest["identity"]
-        return cls(SchemaRows.read(file, identity), identity, manifest["runs"])
+        return cls(SchemaRows.read(directory, identity), identity, manifest["runs"])
 
     @classmethod
     def of(cls, run: Run, manifest: Mapping[str, Any], earlier: Gathered | None) -> Gathered:
@@ -120,4 +117,4 @@ class Gathered:
 
     @property
     def tables(self) -> dict[str, Table]:
-        return {ROWS: self.rows.table()}
+        return self.rows.tables

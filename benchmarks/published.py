@@ -156,7 +156,9 @@ def write(runs: Runs, about: Published, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "README.md").write_text(about.page(told), "utf-8")
     for name, table in {**about.tables(told), **tables}.items():
-        (out / f"{name}.csv").write_text(as_csv(table), "utf-8")
+        file = out / f"{name}.csv"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(as_csv(table), "utf-8")
     known = [bugs_of(runs[key]) for key in about.searched if key in runs]
     if rows := [bug.row() for some in known if some for bug in some.bugs]:
         _write_json(out / "bugs.json", rows)

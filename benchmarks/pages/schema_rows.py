@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.analysis.rates import EVERYDAY, Rates
 from harness.analysis.stored import WORST_FIRST, stored_run
+from harness.inputs.case_maskbench import family_of
 from harness.render.table import Row, Table
 from harness.report.frames import Run
 from harness.verdict_kinds import COSTLY, COUNTED, FORMAT_ONLY, NOT_JSON
@@ -31,8 +32,10 @@ _ABOUT: Final = ("schema", "characters", "valid", "remark")
 FAILED: Final = ("harness_error", "lane_died")
 """Of a case, what says that the harness itself failed."""
 _USUAL: Final = ("", "values_alone")
-CELLS: Final = (
-    "In [schemas.csv](schemas.csv) a cell says what an engine does with a schema: milliseconds of"
+ROWS: Final = "schemas"
+"""The directory of the published rows, a table for each family."""
+_CELLS: Final = (
+    "A cell of these tables says what an engine does with a schema: milliseconds of"
     " compilation, or why there are none, and then what was found. `leak:real` is a leak that a"
     " real value shows, `plain` an everyday one that was made, `rare` an unusual one; a third word"
     " says what shows it that the engine does not declare (`declared`: nothing). `open` is a schema"
@@ -105,8 +108,7 @@ class SchemaRow:
 
     @property
     def family(self) -> str:
-        """As the id begins with it, in the families of JSONSchemaBench."""
-        return self.id.partition("---")[0]
+        return family_of(self.id)
 
     def row(self, engines: Iterable[str]) -> Row:
         about = (self.id, self.characters, int(self.valid), self.remark)
@@ -147,16 +149,31 @@ class SchemaRows:
         return cls(engines, identity["data"]["cases"], rows)
 
     @classmethod
-    def read(cls, file: Path, identity: Mapping[str, Any]) -> SchemaRows:
-        """Of a file that `table` was written to, and of its run's identity."""
-        with file.open(encoding="utf-8", newline="") as stream:
-            rows = [*map(SchemaRow.read, csv.DictReader(stream))]
+    def read(cls, directory: Path, identity: Mapping[str, Any]) -> SchemaRows:
+        """Of the directory in which `tables` are, and of the identity of their runs."""
+        rows: list[SchemaRow] = []
+        for file in sorted((directory / ROWS).glob("*.csv")):
+            with file.open(encoding="utf-8", newline="") as stream:
+                rows += map(SchemaRow.read, csv.DictReader(stream))
         versions = {name: one.get("version", "") for name, one in identity["engines"].items()}
         return cls(versions, identity["data"]["cases"], rows)
 
-    def table(self) -> Table:
-        rows = (one.row(self.engines) for one in self.rows)
-        return Table.of("", (*_ABOUT, *self.engines), rows)
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The rows of each family, by the name of their table."""
+        by_family: dict[str, list[Row]] = {}
+        for one in self.rows:
+            by_family.setdefault(one.family, []).append(one.row(self.engines))
+        columns = (*_ABOUT, *self.engines)
+        return {
+            f"{ROWS}/{family}": Table.of("", columns, rows)
+            for family, rows in sorted(by_family.items())
+        }
+
+    def meaning(self) -> str:
+        """Where the tables are, and what their cells mean."""
+        links = ", ".join(f"[{name.partition('/')[2]}]({name}.csv)" for name in self.tables)
+        return f"Each schema has a row in the table of its family: {links}. {_CELLS}"
 
     def joined(self, earlier: SchemaRows) -> SchemaRows:
         """These, and the earlier ones of other schemas, in the order of their ids."""

@@ -34,7 +34,7 @@ from benchmarks.pages.layout import (
 )
 from benchmarks.pages.original import REFUSED, SOURCE
 from benchmarks.pages.original import SCHEMAS as STUDIED
-from benchmarks.pages.schema_rows import CELLS, FAILED, SchemaRows
+from benchmarks.pages.schema_rows import FAILED, SchemaRows
 from harness.engines.specs import with_version
 from harness.render.table import Row, Table
 
@@ -103,7 +103,7 @@ def _page(rows: SchemaRows) -> str:
         f"What engines do with whole values, {schemas_of(len(rows.rows), rows.asked)}: {whole},"
         f" all of its families, in an order drawn by chance. {SEE_MEANING} Compilation"
         " may take 3 s of processor time. Written by `make results ONLY=values`; what each engine"
-        " does with each schema is in [schemas.csv](schemas.csv), counts are in"
+        " does with each schema is in [tables of their families](#each-schema), counts are in"
         " [counts.csv](counts.csv), versions and options in [manifest.json](manifest.json)."
     )
     return page(
@@ -124,7 +124,8 @@ def _page(rows: SchemaRows) -> str:
         _BESIDE,
         markdown_table(_REFUSALS, tuple(refusals(rows))),
         MEANING,
-        CELLS,
+        "## Each schema",
+        rows.meaning(),
     )
 
 
