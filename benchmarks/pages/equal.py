@@ -81,7 +81,8 @@ def _page(runs: Runs) -> str:
         " whatever others do: it refuses one, loses a value under it (a valid everyday value that"
         " it writes in no usual form) or leaks one, and not under the other. Each count is of all"
         " schemas so rewritten, compiled or not."
-        " Values alone, no walks over tokens. Written by `make results ONLY=equal`; conditions"
+        " Values alone, no walks over tokens; compilation may take 3 s of processor time. Written"
+        " by `make results ONLY=equal`; conditions"
         " under which a rewriting keeps the meaning:"
         " [docs/verdicts.md](../../docs/verdicts.md#equal-schemas)."
     )

@@ -79,8 +79,9 @@ def _page(runs: Runs) -> str:
         " show no bug at all. So it is with 8 values made of each schema: with more, those cases"
         " show some of these, too ([versions](../versions/README.md))."
         f" {TOPICS} {words(_REAL)} A bug says what an engine does, and not how often users meet"
-        " it. Values alone, no walks over tokens. Written by `make results ONLY=generated`; all are"
-        " in [found.csv](found.csv), versions and options in [manifest.json](manifest.json)."
+        " it. Values alone, no walks over tokens; compilation may take 3 s of processor time."
+        " Written by `make results ONLY=generated`; all are in [found.csv](found.csv), versions and"
+        " options in [manifest.json](manifest.json)."
     )
     parts = [lead, sentences(runs[_MADE].summary) if _MADE in runs else ""]
     parts.append("## What these alone show, by engine")

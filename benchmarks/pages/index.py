@@ -140,7 +140,7 @@ def counted(
 
 _OF: Final = {
     "newest": "{} of JSONSchemaBench",
-    "values": "{} of MaskBench",
+    "values": "{} of MaskBench, without those made for tests",
 }
 
 
@@ -200,17 +200,19 @@ def large(root: Path, group: str = SPECIFICATION) -> Source | None:
     return Source(name, _OF[name].format(f"{asked:,} large schemas"), answers, _limit(root / name))
 
 
-def _by_engine(sources: Sequence[Source], cell: _Cell, more: Mapping[str, _Cell]) -> str:
+def _by_engine(
+    sources: Sequence[Source], cell: _Cell, more: Sequence[Mapping[str, _Cell]] = ()
+) -> str:
     """A table of what each engine does with the schemas of each source, and more by the first."""
     rows: dict[str, dict[str, str]] = {}
-    for source in sources:
-        for one in source.answers:
-            row = rows.setdefault(_name(one), {"engine": _name(one)})
-            row[f"{source.name}{source.configured}"] = cell(one)
-            if source is sources[0]:
-                row |= {f"{source.name}: {name}": told(one) for name, told in more.items()}
     asked = [f"{one.name}{one.configured}" for one in sources]
-    columns = ["engine", *asked, *(f"{sources[0].name}: {name}" for name in more)]
+    cells = [(name, source, cell) for name, source in zip(asked, sources, strict=True)]
+    for name, source, others in zip(asked, sources, more, strict=False):
+        cells += [(f"{name}: {word}", source, told) for word, told in others.items()]
+    for column, source, told in cells:
+        for one in source.answers:
+            rows.setdefault(_name(one), {"engine": _name(one)})[column] = told(one)
+    columns = ["engine", *(column for column, *_ in cells)]
     told_of = [dict.fromkeys(columns, "not asked") | row for row in rows.values()]
     return markdown_table(columns, told_of)
 
@@ -397,7 +399,6 @@ def _answers(root: Path) -> Iterator[str]:
     asked = _asked(root)
     (_, *_), (main, *_), _ = asked
     sources = [*_sources(root)]
-    yield later_versions(root)
     if main is None:
         yield "The large runs are not published yet: these answers are of tools alone."
     yield "## Which engine lets invalid values through?"
@@ -405,12 +406,14 @@ def _answers(root: Path) -> Iterator[str]:
         "Schemas with a leak, in brackets those that a real value shows, of those on which an"
         f" engine is judged, of {_bases(sources)}."
     )
-    yield _by_engine(sources, _leaks, {"by format alone": _by_format, "not JSON": _no_json})
+    first = {"by format alone": _by_format, "not JSON": _no_json}
+    yield _by_engine(sources, _leaks, [first, {"not JSON": _no_json}])
     yield "## Which engine cannot write valid ones?"
     yield "Of the same schemas: what is refused or not compiled in time, and losses and traps."
-    yield _by_engine(sources, _cannot, {})
+    yield _by_engine(sources, _cannot)
     yield "## What to choose?"
     yield _choices(asked)
+    yield later_versions(root)
     yield _others(root)
     there = {one.schemas: one.link for every in asked for one in every if one}
     yield (

@@ -161,7 +161,10 @@ def in_a_sentence(
                 f" {int(both['loses']):,}, {old} in {int(before['loses']):,}, and of the"
                 f" {int(alone['schemas']):,} that it alone compiles in {int(alone['loses']):,}",
             )
-        yield f"{engine} has a later version, {version}: {'; '.join(parts)}"
+        yield (
+            f"{engine} has a later version, {version}, here asked by values alone:"
+            f" {'; '.join(parts)}"
+        )
 
 
 def published_part(rows: Sequence[Row]) -> Iterator[str]:

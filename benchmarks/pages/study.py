@@ -186,9 +186,11 @@ def _spent(runs: Runs) -> str:
 _WHY: Final = (
     "What may make them differ: the study's third engine, dotjson, cannot be had here, and what it"
     " alone accepts proves nothing here; its schemas, vocabulary, limits and options are not"
-    " known, nor whether it counts white space that an engine refuses; and its walks stop for all"
-    " engines as soon as one drops out, where ours go on. One roll-out charges an invalid text to"
-    " the token that it began with; ours goes on to look for a valid one."
+    " known, nor whether it counts white space that an engine refuses; which departures it"
+    " excuses by design is not known either, here what an engine declares is in a column of its"
+    " own; and its walks stop for all engines as soon as one drops out, where ours go on. One"
+    " roll-out charges an invalid text to the token that it began with; ours goes on to look for a"
+    " valid one."
 )
 
 

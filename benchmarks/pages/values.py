@@ -58,6 +58,12 @@ _BESIDE: Final = (
 _VALUES: Final = (
     *("engine", "judged", "loses_real", "loses_generated", "leaks_real", "leaks_generated"),
 )
+FOR_TESTS: Final = ("Handwritten", "Synthesized")
+"""Families of MaskBench that were made to test programs: schemas that nobody has a use for."""
+_BY_FAMILY: Final = (
+    *("families", "engine", "schemas", "refused", "failed", "judged", "loses", "loses_declared"),
+    *("leaks", "leaks_declared", "traps", "traps_declared"),
+)
 
 
 def times(rows: SchemaRows) -> Iterator[Row]:
@@ -84,6 +90,28 @@ def values(rows: SchemaRows) -> Iterator[Row]:
         yield row
 
 
+def in_use(rows: SchemaRows) -> SchemaRows:
+    """The rows of all schemas but those that were made for tests."""
+    return rows.where(one for one in rows.rows if one.family not in FOR_TESTS)
+
+
+def by_family(rows: SchemaRows) -> Iterator[Row]:
+    """A row for each engine and kind of family: JSONSchemaBench, what was added, and tests."""
+    added = sorted({one.family for one in rows.rows} - {*FAMILIES, *FOR_TESTS})
+    kinds = {"JSONSchemaBench": FAMILIES, ", ".join(added): added, ", ".join(FOR_TESTS): FOR_TESTS}
+    for kind, families in kinds.items():
+        some = rows.where(one for one in rows.rows if one.family in families)
+        for name, one in some.told.items() if some.rows else ():
+            outcomes = one["compile"]
+            told = (one[effect] for effect in ("loss", "leak", "trap"))
+            numbers = (
+                *(sum(outcomes.values()), outcomes["refused"], failed(outcomes), one["loss"]["of"]),
+                *(rate[part] for rate in told for part in ("schemas", "declared")),
+            )
+            row = (kind, with_version(name, one["version"]), *numbers)
+            yield dict(zip(_BY_FAMILY, row, strict=True))
+
+
 def refusals(rows: SchemaRows) -> Iterator[Row]:
     """A row for each engine: what it does not compile of the schemas that the study may have.
 
@@ -97,11 +125,15 @@ def refusals(rows: SchemaRows) -> Iterator[Row]:
         yield {**row, "of": of, "share": f"{(refused + others) / max(of, 1):.1%}"}
 
 
-def _page(rows: SchemaRows) -> str:
-    whole = "the whole of MaskBench" if len(rows.rows) == rows.asked else "of MaskBench"
+def _page(every: SchemaRows) -> str:
+    rows, asked = in_use(every), schemas_of(len(every.rows), every.asked)
+    whole = "the whole of MaskBench" if len(every.rows) == every.asked else "of MaskBench"
     lead = (
-        f"What engines do with whole values, {schemas_of(len(rows.rows), rows.asked)}: {whole},"
-        f" all of its families, in an order drawn by chance. {SEE_MEANING} Compilation"
+        f"What engines do with whole values, {asked}: {whole},"
+        " all of its families, in an order drawn by chance. The"
+        f" {len(every.rows) - len(rows.rows):,} of {' and '.join(FOR_TESTS)}, which were made to"
+        " test programs, are counted [by family](#by-family) and in no other table."
+        f" {SEE_MEANING} Compilation"
         " may take 3 s of processor time. Written by `make results ONLY=values`; what each engine"
         " does with each schema is in [tables of their families](#each-schema), counts are in"
         " [counts.csv](counts.csv), versions and options in [manifest.json](manifest.json)."
@@ -117,6 +149,12 @@ def _page(rows: SchemaRows) -> str:
         "## By real values, and by generated ones alone",
         "Schemas that a real value shows, and others that only a generated everyday value shows.",
         markdown_table(_VALUES, tuple(values(rows))),
+        "## By family",
+        "BFCL, JME and MCPspec are what MaskBench adds to the ten families of JSONSchemaBench;"
+        " Handwritten and Synthesized, schemas that were made to test programs, most with `not`."
+        " *Failed*: most of them not in time; *declared*: of those with a loss, leak or trap the"
+        " ones in which the engine declares all of them.",
+        markdown_table(_BY_FAMILY, tuple(by_family(every))),
         "## Large schemas",
         LARGE_MEANS,
         markdown_table(LARGE, tuple(large(rows))),
@@ -125,12 +163,14 @@ def _page(rows: SchemaRows) -> str:
         markdown_table(_REFUSALS, tuple(refusals(rows))),
         MEANING,
         "## Each schema",
-        rows.meaning(),
+        every.meaning(),
     )
 
 
-def _tables(rows: SchemaRows) -> Mapping[str, Table]:
+def _tables(every: SchemaRows) -> Mapping[str, Table]:
+    rows = in_use(every)
     return {
+        "families": Table.of("", _BY_FAMILY, by_family(every)),
         "counts": Table.of("", COUNTS, counts(rows)),
         "times": Table.of("", TIMES, times(rows)),
         "large": Table.of("", LARGE, large(rows)),

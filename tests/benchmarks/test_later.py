@@ -82,8 +82,8 @@ def test_the_page_on_all_results_says_it_in_a_sentence(directory, new, found):
     told += [{**told[0], "cases": "embedded", "status": NEW}] * new
     write(directory / "changes.csv", told)
     assert later_versions(directory.parent) == (
-        "xgrammar has a later version, 0.2.9: of 4 bugs of 0.2.8 2 are there still, 1 is fixed and 1"
-        f" cannot be told; {found} by the embedded cases ([later](later/README.md))."
+        "xgrammar has a later version, 0.2.9, here asked by values alone: of 4 bugs of 0.2.8 2 are"
+        f" there still, 1 is fixed and 1 cannot be told; {found} by the embedded cases ([later](later/README.md))."
     )
 
 
@@ -93,7 +93,7 @@ def test_and_what_it_compiles_where_both_versions_were_asked(directory):
     newer = {"engine": "xgrammar@0.2.9", "version": "0.2.9", "timed_out": 7}
     write(directory / "counts.csv", [counted, {**counted, **newer}])
     assert (
-        "0.2.9: of 500 schemas it does not compile 7 in time, 0.2.8 98; of 4 bugs of 0.2.8 2 are"
+        "0.2.9, here asked by values alone: of 500 schemas it does not compile 7 in time, 0.2.8 98; of 4 bugs of 0.2.8 2 are"
         in later_versions(directory.parent)
     )
     compiled = {"compiled_by": "both", "version": "0.2.8", "schemas": 398, "loses": 40}

@@ -13,7 +13,7 @@ from benchmarks import gathered
 from benchmarks.gathered import Gathered
 from benchmarks.pages.layout import Published
 from benchmarks.pages.schema_rows import COMPILED, TOLD, Done, SchemaRows
-from benchmarks.published import as_drawn, write
+from benchmarks.published import as_drawn, page_of, write
 from harness.analysis.stored import WORST_FIRST
 from harness.errors import UsageError
 from harness.report.frames import load_run
@@ -106,6 +106,15 @@ def test_a_row_says_what_the_engine_did_with_the_schema(run):
         {"schema": "k---1", "characters": 15, "valid": 1, "remark": "", "a": "250 leak:real"},
         {"schema": "k---3", "characters": 15, "valid": 0, "remark": "", "a": "refused"},
     ]
+
+
+def test_schemas_that_were_made_for_tests_are_counted_by_family_alone(run):
+    names = ("Kubernetes---1", "Synthesized---1", "Handwritten---1", "JME_1")
+    tables = page_of("values").tables(SchemaRows.of(run(*(case(one, leaks=True) for one in names))))
+    (counted,) = tables["counts"].rows
+    assert (counted["schemas"], counted["leaks"]) == (2, 2)
+    told = [(row["families"], row["leaks"], row["judged"]) for row in tables["families"].rows]
+    assert told == [("JSONSchemaBench", 1, 1), ("JME", 1, 1), ("Handwritten, Synthesized", 2, 2)]
 
 
 PAGE = Published(
