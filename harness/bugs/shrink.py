@@ -23,7 +23,6 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.member_moves import tokens_begun
 from harness.jsontext.usual_spellings import usual_spellings
 from harness.replay.witness import Witness
-from harness.replay.witness_reader import spelled
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
 from harness.validators.format_rules import format_rule
@@ -330,7 +329,7 @@ class Shrinker:
         text = witness.text
         if witness.kind in ("dead_end", "mask_consume_mismatch"):
             token = (witness.token,) if witness.token >= 0 else ()
-            text = spelled(self._vocabulary, (*witness.before, *token))
+            text = self._vocabulary.text((*witness.before, *token))
         return ErrorCase(witness.engine, witness.kind, compact(json.loads(schema)), text)
 
     def _with_token(self, witness: Witness, case: ErrorCase) -> ErrorCase | None:
@@ -338,7 +337,7 @@ class Shrinker:
         if token < 0 or self._vocabulary.special[token] or witness.kind not in _OF_ONE_TOKEN:
             return None
         text = self._vocabulary.tokens[token]
-        before = spelled(self._vocabulary, witness.before)
+        before = self._vocabulary.text(witness.before)
         return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
 
     def trial(self, case: ErrorCase, effect: str = "") -> contextlib.AbstractContextManager[Trial]:
@@ -355,7 +354,7 @@ class Shrinker:
         """Whether a refusal is that of the verdict's token, and not of a byte before it."""
         if case.token or witness.kind != "false_rejection" or symptom.at < 0:
             return True
-        start = len(spelled(self._vocabulary, witness.before)) if witness.token >= 0 else witness.at
+        start = len(self._vocabulary.text(witness.before)) if witness.token >= 0 else witness.at
         if case.text != witness.text:
             return tokens_begun(case.text, symptom.at) >= tokens_begun(witness.text, max(start, 0))
         end = start + len(self._vocabulary.tokens[witness.token])

@@ -26,7 +26,7 @@ from harness.execution.progress import FAILED
 from harness.inputs.vocabulary import Vocabulary
 from harness.printable import escaped
 from harness.replay.witness import Witness
-from harness.replay.witness_reader import named, spelled, witnesses
+from harness.replay.witness_reader import named, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import TEXT_TABLES
@@ -355,7 +355,7 @@ def _errors(
     for witness in (one for case in cases for one in case.witnesses):
         at, place = rows[witness.name], witness.at
         if witness.evidence == kinds.WALK:
-            place = len(spelled(vocabulary, witness.before)) + max(place, 0)
+            place = len(vocabulary.text(witness.before)) + max(place, 0)
         severity = WORST_FIRST[verdicts.severity[at]]
         about = witness.effect, witness.kind, witness.text, place, witness.keyword, severity
         class_ = kinds.CLASSES[verdicts.class_[at]]

@@ -93,9 +93,6 @@ class SchemaCheck:
         self._pool = ThreadPoolExecutor(max(AT_ONCE, default_lanes(1)))
         self._threads: set[int] = set()
         self._budget, self._spent = request.compile_seconds, dict[str, float]()
-        self._late = (
-            f"not tried: other schemas took {self._budget:g} s to compile (--compile-budget)"
-        )
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -154,6 +151,7 @@ class SchemaCheck:
             return
         left, apart = list(self._alike), {(engine, id_) for engine in up for id_ in self._alike}
         while left and len(up := [e for e in up if self._spent[e] < self._budget]) > 1:
+            spent = dict(self._spent)
             run = self._walk(up, left)
             for number, engine in enumerate(up):
                 for id_, walked in read_answers(run, number).items():
@@ -161,9 +159,18 @@ class SchemaCheck:
                     for name in self._alike[id_]:
                         yield known[engine, name].with_walks(walked)
             left = [id_ for id_ in left if (up[0], id_) in apart]
+            if self._spent == spent:
+                break  # the run was there already
+        late = self._left_out(max(self._spent.values()) < self._budget)
         for engine, id_ in sorted(apart):
             for one in (known[engine, name] for name in self._alike[id_]):
-                yield replace(one, message=one.message or f"its masks: {self._late}")
+                yield replace(one, message=one.message or f"its masks: {late}")
+
+    def _left_out(self, is_time: bool) -> str:
+        """Why a schema was not tried: for the time that others took, or by the check before."""
+        if is_time:
+            return f"not tried by the check that is in {self._directory}: give another --out"
+        return f"not tried: other schemas took {self._budget:g} s to compile (--compile-budget)"
 
     def _walk(self, engines: Sequence[str], wanted: Collection[str]) -> RunDirectory:
         """Walks under the schemas that are wanted, until an engine has compiled for its time."""
@@ -184,7 +191,7 @@ class SchemaCheck:
 
             name = f"walks-{len(engines)}"
             run = self._run(engines, name, self._request.vocabulary, lane_here(opened, is_time))
-            self._spent |= compiled()
+            self._spent |= compiled() if lanes else {}
             return run
 
     def _work(self, spec: EngineSpec) -> None:
@@ -262,7 +269,7 @@ class SchemaCheck:
                 answers[name] = replace(joined, whole=True)
             self._spent[spec.name] = panel.compiling[0] if panel else 0.0
             yield from self._explained(spec, trial, list(answers.values()))
-            late = Answer("", spec.name, message=self._late, whole=True)
+            late = Answer("", spec.name, message=self._left_out(is_time("")), whole=True)
             yield from (replace(late, schema=name) for name in self._alike.keys() - answers.keys())
 
     def _explained(

@@ -67,8 +67,9 @@ class VerdictRows:
         self._columns = self.run.table(VERDICT_TABLES[evidence], names)
         self.size = len(self._columns["case"])
         self._cases = self.run.table("cases", ["case", "schema", "references"])
+        for name in ("words", "_declared", "_references", "_output_of", "_lookup"):
+            setattr(self, name, cache(getattr(self, name)))  # one of the class would keep this
 
-    @cache  # noqa: B019 - as long as the run is read
     def words(self, name: str) -> Words:
         return _words(self._columns[name])
 
@@ -199,13 +200,11 @@ class VerdictRows:
         keys = zip(cases, numbers, strict=True)
         return dict(zip(keys, table["text"].to_pylist(), strict=True))
 
-    @cache  # noqa: B019 - as long as the run is read
     def _declared(self, case: int) -> frozenset[str]:
         """All names that the schema of a case declares in any place."""
         parts = objects_in(self._lookup(case).root)
         return frozenset(name for part in parts for name in mapping(part, "properties"))
 
-    @cache  # noqa: B019 - as long as the run is read
     def _references(self, case: int) -> list[bytes]:
         return self._cases["references"][case].as_py() or []
 
@@ -231,7 +230,6 @@ class VerdictRows:
 
         return self._by_pointer(rows, says)
 
-    @cache  # noqa: B019 - as long as the run is read
     def _output_of(self, engine: str) -> dict[int, str]:
         """What an engine printed when it compiled, by row of the case."""
         table = self.run.table("engines", ["case", "engine", "stage", "output"])
@@ -281,7 +279,6 @@ class VerdictRows:
             found.append(says(int(self._case[row]), *words))
         return np.array(found, dtype=np.bool_)[which]
 
-    @cache  # noqa: B019 - as long as the run is read
     def _lookup(self, case: int) -> Schema:
         return Schema(json.loads(self._cases["schema"][case].as_py()))
 

@@ -17,6 +17,7 @@ from harness.impact.generation import ImpactRequest
 from harness.printable import plural
 from harness.render.table import Table
 from harness.render.terminal import print_lines, print_table
+from harness.report.tables import with_interval
 from harness.verdict_kinds import LOST_VALUE, SPELLING, TRAP, UNCLEAR
 
 if TYPE_CHECKING:
@@ -88,14 +89,6 @@ def comparison_lines(summary: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _share(share: Mapping[str, Any]) -> str:
-    if share["value"] is None:
-        return ""
-    if share["low"] is None:
-        return f"{share['value']:.1%}"
-    return f"{share['value']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
-
-
 def answers_table(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, Any]]) -> Table:
     """Of a summary: how many items each engine answered, and how many of them rightly."""
     columns = ("engine", "asked", "answered", "parsed", "right", "share", "others")
@@ -104,7 +97,7 @@ def answers_table(task: Mapping[str, Any], engines: Mapping[str, Mapping[str, An
         rest = {what: count for what, count in engine["outcomes"].items() if what != "answered"}
         others = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in rest.items())
         numbers = (engine[key] for key in ("items", "answered", "parsed", "correct"))
-        rows.append((name, *numbers, _share(engine["share"]), others))
+        rows.append((name, *numbers, with_interval(engine["share"]), others))
     return Table.of(f"answers to {task['name']}, {plural(task['items'], 'item')}", columns, rows)
 
 

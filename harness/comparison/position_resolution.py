@@ -169,9 +169,7 @@ class PositionResolution:
 
     def rolled_out(self, taken: Sequence[int]) -> int:
         """The number of what an engine wrote in a roll-out."""
-        ends = self.vocabulary.eos_ids
-        text = b"".join(self.vocabulary.tokens[token] for token in taken if token not in ends)
-        return self.number(text, "rollout", tuple(taken))
+        return self.number(self.vocabulary.text(taken), "rollout", tuple(taken))
 
     def text(self, column: int, number: int) -> bytes:
         completion = self.findings.completions[number]

@@ -111,13 +111,12 @@ def _written(
 def _freely(texts: CaseTexts, request: Write, engines: Sequence[int]) -> dict[int, list[Sample]]:
     """Texts that engines write freely; those that fail are left out."""
     found: dict[int, list[Sample]] = {engine: [] for engine in engines}
-    eos_ids, tokens = texts.vocabulary.eos_ids, texts.vocabulary.tokens
     for first in range(0, request.count, BATCH):
         part = replace(request, first=first, count=min(BATCH, request.count - first))
         able = [engine for engine, some in found.items() if len(some) == first]
         for engine, answer in texts.ask(dict.fromkeys(able, part), _STAGE).items():
             for outcome, ids in zip(answer.outcomes.tolist(), answer.taken.ints(), strict=True):
-                text = b"".join(tokens[one] for one in ids if one not in eos_ids)
+                text = texts.vocabulary.text(ids)
                 one = Sample(engine, ROLLOUT_OUTCOMES[outcome], tuple(ids), text)
                 found[engine].append(one)
     return {engine: some for engine, some in found.items() if len(some) == request.count}

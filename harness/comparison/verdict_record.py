@@ -320,9 +320,7 @@ class VerdictNotes:
         return parts[0][0] if parts and parts[0][0] < len(one.text) else -1
 
     def _prefix(self, one: FedText, verdict: TextVerdict) -> bytes:
-        tokens = one.tokens[: verdict.consumed]
-        eos = self._vocabulary.eos
-        return b"".join(self._vocabulary.tokens[token] for token in tokens if token != eos)
+        return self._vocabulary.text(one.tokens[: verdict.consumed])
 
     def _text_attributed(
         self, one: FedText, verdict: TextVerdict, offset: int

@@ -102,6 +102,7 @@ class Panel:
         self._bank = 0
         self.compiling = [0.0] * len(specs)  # seconds of compilations so far, by engine
         self._walking: set[int] = set()
+        self._begun: set[int] = set()
         self._walked: dict[int, Walked] = {}
         self._waiting: dict[int, Asking[Any]] = {}
         self._ended: dict[int, Any] = {}
@@ -293,7 +294,9 @@ class Panel:
         return {index: self._walked.pop(index) for index in engines}
 
     def _end_walks(self, engines: Iterable[int]) -> None:
-        """Wait for those of the engines that walk."""
+        """Wait for those of the engines that walk, or have a question that was given up."""
+        if given_up := self._begun.intersection(engines):
+            self.collect(given_up)
         walking = sorted(self._walking.intersection(engines))
         if not walking:
             return  # as within work on one engine
@@ -326,10 +329,12 @@ class Panel:
     def begin(self, asks: Mapping[int, Request[Any]]) -> None:
         """As `ask`, without waiting; nothing else may be asked of them before `collect`."""
         self._submit(asks, self.limits.resolve)
+        self._begun.update(asks)
 
     def collect(self, engines: Iterable[int]) -> dict[int, Any]:
         """The answers of engines of which something was asked, or what ended them."""
         engines = list(engines)
+        self._begun.difference_update(engines)
         answers = self._done({index: self._answered(index) for index in engines})
         for index in engines:
             self._opened[index] &= self._hosts[index].running

@@ -147,6 +147,10 @@ class Vocabulary:
             ids[self.tokens[token][0]] = token
         return tuple(ids)
 
+    def text(self, tokens: Iterable[int]) -> bytes:
+        """What tokens spell, without ends of sequence."""
+        return b"".join(self.tokens[one] for one in tokens if one not in self.eos_ids)
+
     def spelled(self, token: int) -> Sequence[int]:
         """A token byte by byte, as ids of single bytes, up to a byte that has none."""
         ids = [self.byte_ids[byte] for byte in self.tokens[token]]

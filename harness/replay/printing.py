@@ -18,7 +18,7 @@ from harness.live import LiveLine
 from harness.printable import escaped, json_text, plural, printable
 from harness.replay.repeat import replay
 from harness.replay.witness import Witness
-from harness.replay.witness_reader import Choice, spelled, witnesses
+from harness.replay.witness_reader import Choice, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of, vocabulary_of
 from harness.runs.reader import TableCursor
@@ -167,7 +167,7 @@ def _at_position(
 
 def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> dict[str, Any]:
     """Tokens with what they stand for; ends of sequence have a name but no bytes."""
-    text = spelled(vocabulary, ids)
+    text = vocabulary.text(ids)
     named = b"".join(vocabulary.tokens[one] for one in ids)
     return {"ids": list(ids), "text": escaped(named), "hex": text.hex()}
 

@@ -23,7 +23,7 @@ from harness.execution.lanes import Lane, LaneSettings
 from harness.printable import escaped
 from harness.protocol import EngineInfo
 from harness.replay.witness import Witness
-from harness.replay.witness_reader import CaseWitnesses, Choice, spelled, witnesses
+from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_of
 from harness.validators.format_rules import format_rule
@@ -155,7 +155,7 @@ class _Repetition:
     def _spelling(self, one: Witness) -> _Trace:
         """The text that proves the effect, after the consumed tokens or from the start."""
         vocabulary, before = self._tools.vocabulary, one.before if one.effect == SPELLING else ()
-        rest = one.spelling[len(spelled(vocabulary, before)) :]
+        rest = one.spelling[len(vocabulary.text(before)) :]
         return one.engine, (*before, *self._tools.tokens(rest), vocabulary.eos)
 
     def _probe(self, traces: set[_Trace]) -> None:

@@ -162,7 +162,7 @@ def _of_walks(run: RunDirectory, vocabulary: Vocabulary) -> Made:
                     raise _damaged(run, case, f"position {position} of walk {walk}")
                 if number >= 0 and number not in completions:
                     raise _damaged(run, case, f"completion {number}")
-                text = spelled(vocabulary, (*before, *[token] * (token >= 0), *completion))
+                text = vocabulary.text((*before, *[token] * (token >= 0), *completion))
                 yield _witness(WALK, row, before, token, completion, text)
 
     return made
@@ -197,11 +197,6 @@ def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Wi
 
 def _damaged(run: RunDirectory, case: str, what: str) -> RunDirectoryError:
     return RunDirectoryError(f"{run.path} has no {what} of case {case!r}")
-
-
-def spelled(vocabulary: Vocabulary, tokens: Sequence[int]) -> bytes:
-    """The text of tokens, without ends of sequence."""
-    return b"".join(vocabulary.tokens[one] for one in tokens if one not in vocabulary.eos_ids)
 
 
 def _paths(positions: pa.Table | None) -> dict[int, tuple[int, ...]]:

@@ -81,7 +81,7 @@ def headline(summary: Summary, *, intervals: bool = True) -> Table:
             return "not judged"
         parts = [f"{rate['schemas']:,} of {rate['of']:,}", f"{rate['real']:,} real"]
         if intervals:
-            shares = (_with_interval(rate[name]) for name in ("share", "real_share"))
+            shares = (with_interval(rate[name]) for name in ("share", "real_share"))
             parts = [f"{part}: {share}" for part, share in zip(parts, shares, strict=True)]
         parts += [f"{rate['declared']:,} declared"] * bool(rate["declared"])
         parts += [f"rare alone {rate['rare']:,}"] * bool(rate["rare"])
@@ -214,7 +214,7 @@ def _p(value: float | None) -> str:
     return "" if value is None else f"{value:.2g}"
 
 
-def _with_interval(ratio: Mapping[str, Any]) -> str:
+def with_interval(ratio: Mapping[str, Any]) -> str:
     if ratio["value"] is None:
         return ""
     text = percent(ratio["value"])

@@ -163,6 +163,25 @@ def test_what_an_engine_has_no_time_to_compile_is_said_and_costs_the_others_noth
         )
 
 
+@pytest.mark.processes
+def test_a_check_in_the_same_directory_says_the_same(tmp_path):
+    tools = [{"name": f"t{one}", "inputSchema": {"enum": [one]}} for one in range(3)]
+    (tmp_path / "s.json").write_text(json.dumps({"tools": tools}))
+    engines = ("-e", "tests.miniatures:Enumerator", "-e", FORGETFUL, "--walks", 1)
+    asked = ("check", tmp_path / "s.json", *engines, "--vocabulary", "bytes", "--json")
+
+    def told(out, *more):
+        found = json.loads(maskcourt(*asked, "--out", tmp_path / out, *more).stdout)["schemas"]
+        return [answer for one in found for answer in one["engines"].values()]
+
+    first = told("whole")
+    assert all(one["covered"]["positions"] > 0 for one in first)
+    assert told("whole") == first
+    told("cut", "--compile-budget", 1e-9)
+    not_tried = f"not tried by the check that is in {tmp_path / 'cut'}: give another --out"
+    assert {one["why"] for one in told("cut")} == {"", not_tried}
+
+
 def test_walks_need_another_engine(schema, call):
     code, _, err = call("check", schema, "-e", "llguidance", "--walks", 1)
     assert (code, err.count("\n")) == (2, 1)

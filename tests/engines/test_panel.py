@@ -159,6 +159,13 @@ class TestWalking:
         found = [walked[engine].masks for engine in (0, 1)]
         assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
 
+    def test_a_question_that_was_given_up_is_held_against_no_engine(self, panel):
+        """As where the time for a schema is over between two chunks of roll-outs."""
+        panel.compile(SCHEMA)
+        walk(panel, [0], b"1")
+        panel.begin({0: Lengthen(np.array([ord("2")], dtype=np.int32), 1, at=1)})
+        assert {type(one) for one in panel.compile(SCHEMA).values()} == {Compiled}
+
     def test_an_engine_that_refuses_a_token_of_its_mask(self, panel):
         panel.compile(json.dumps({"const": 12, "x-forbidden": [["1", "2"]]}))
         walked = walk(panel, [0, 2], b"12")

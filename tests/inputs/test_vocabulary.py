@@ -36,6 +36,10 @@ class TestTokens:
         assert SMALL.tokens[5] == b""
         assert len(SMALL.tokens) == SMALL.size
 
+    def test_a_text_has_none_of_the_ends(self):
+        several = Vocabulary.from_tokens("several", [b"a", b"<1>", b"<2>"], [], eos_ids=[1, 2])
+        assert several.text([0, 2, 0, 1]) == b"aa"
+
     def test_size_and_words(self):
         assert (SMALL.size, SMALL.words) == (7, 1)
         assert [byte_vocabulary([b"x"] * more).words for more in (30, 31, 32)] == [9, 9, 10]

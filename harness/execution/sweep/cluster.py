@@ -76,10 +76,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster that this process is connected to; `local` where it was started for this sweep."""
+    """A cluster that this process is connected to; it has a `handle` of one that it started."""
 
     ray: ModuleType
-    local: bool
     handle: Any = field(default=None, repr=False)
 
     def check(self) -> None:
@@ -113,7 +112,7 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
         ray = import_ray(local=True)
         handle = _started(nodes, directory)
         try:
-            cluster = Cluster(ray, True, handle)
+            cluster = Cluster(ray, handle)
             _connect(ray, handle.address)
             addresses = {node.address for node in cluster.nodes().values()}
             if addresses != {"127.0.0.1"}:
@@ -168,7 +167,7 @@ def existing_cluster(address: str) -> Iterator[Cluster]:
         message = f"no Ray cluster can be reached at {address}: {reason}"
         raise MaskcourtError(message, "is it running, from here?") from error
     try:
-        yield Cluster(ray, False)
+        yield Cluster(ray)
     finally:
         ray.shutdown()
 

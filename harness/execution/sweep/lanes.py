@@ -86,13 +86,13 @@ def _counted(
     # what others use of it is not looked at
     room = sum(node.lanes(needs) for node in cluster.nodes().values())
     wanted = request.bench.lanes
-    if room == 0 and (cluster.local or wanted is None):
+    if room == 0 and (cluster.handle or wanted is None):
         raise UsageError(
             f"no node has {needs.cpus:g} processors and {needs.memory / GIB:.1f} GiB of memory"
             " for a lane",
             "wait until the nodes have joined, or declare less with --lane-cpus and --lane-memory",
         )
-    if cluster.local and wanted is not None and wanted > room:
+    if cluster.handle and wanted is not None and wanted > room:
         say(f"there is room for {room} of {wanted} lanes; see --lane-cpus")
         return room
     return wanted or room
@@ -132,9 +132,9 @@ class LaneActors:
     def __init__(self, cluster: Cluster, settings: LaneSettings, needs: LaneNeeds) -> None:
         self._cluster, self._ray, self._needs = cluster, cluster.ray, needs
         key = secrets.token_bytes(32)
-        host = "127.0.0.1" if cluster.local else self._ray.util.get_node_ip_address()
+        host = "127.0.0.1" if cluster.handle else self._ray.util.get_node_ip_address()
         self._closed = False
-        self._listener = connection.Listener((host, 0), authkey=key, backlog=128)
+        self._listener = connection.Listener((host, 0), backlog=128)
         self._calls: queue.SimpleQueue[tuple[int, str, connection.Connection]] = queue.SimpleQueue()
         self._vocabulary = self._ray.put(Vocabulary.load(settings.vocabulary_path))
         address = cast("tuple[str, int]", self._listener.address)
@@ -204,17 +204,23 @@ class LaneActors:
             yield line + ("" if node in nodes else ", the node is gone")
 
     def _accept(self) -> None:
-        """A thread: take the calls of lanes, each of which says which one it is, and where."""
+        """A thread: take the calls of lanes; one that stays silent keeps no other waiting."""
         while True:
             try:
                 call = self._listener.accept()
-                number, node = call.recv()
-            except (AuthenticationError, EOFError, OSError):  # whoever that was
+            except OSError:
                 if self._closed:
                     return
                 time.sleep(0.05)  # it may fail at once, and again
                 continue
-            self._calls.put((number, node, call))
+            threading.Thread(target=self._answer, args=(call,), daemon=True).start()
+
+    def _answer(self, call: connection.Connection) -> None:
+        """A thread: hear which lane calls, and from where."""
+        with contextlib.suppress(AuthenticationError, EOFError, OSError):  # whoever that was
+            connection.deliver_challenge(call, self._order.key)
+            connection.answer_challenge(call, self._order.key)
+            self._calls.put((*call.recv(), call))
 
     def _broken_off(self, lanes: Sequence[_RayLane]) -> list[LaneHandle]:
         """Lanes whose actors have ended though their connections say nothing of it."""

@@ -8,7 +8,7 @@ from typing import Any
 from harness.analysis.stored import StoredRun
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
-from harness.replay.witness_reader import spelled, witnesses
+from harness.replay.witness_reader import witnesses
 from harness.report.page.sampling import ShownSample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.tables import named_engines
@@ -95,14 +95,14 @@ def pieces(text: bytes, keep: tuple[int, int]) -> list[Any]:
 
 def _texts(one: Witness, vocabulary: Vocabulary) -> dict[str, Any]:
     """The text of a verdict in three parts: before the token, the token, and after it."""
-    before = spelled(vocabulary, one.before)
+    before = vocabulary.text(one.before)
     token: dict[str, Any] | None = None
     if one.token >= 0:
         name = vocabulary.tokens[one.token]
         token = {"id": one.token, "text": name.decode("utf-8", "surrogateescape")}
         if vocabulary.special[one.token]:
             token["special"] = True
-    own = spelled(vocabulary, [one.token]) if one.token >= 0 else b""
+    own = vocabulary.text([one.token]) if one.token >= 0 else b""
     after = one.text[len(before) + len(own) :]
     return {
         "before": pieces(before, _BEFORE),
