@@ -1,13 +1,16 @@
 """Every entry of the catalogue fits what it declares, and not what is nearly that."""
 
+import gc
 import json
 import pickle
+import weakref
 from dataclasses import replace
 
 import pytest
 
 from harness.analysis.compile_reasons import schemas_by_backend
 from harness.classification.departures import ANY, classify, load_catalogue
+from harness.classification.verdict_rows import VerdictRows
 from harness.comparison.verdict_record import piece_at
 from harness.errors import UsageError
 from harness.explain.attribution import Attribution
@@ -16,6 +19,7 @@ from harness.jsontext.lexer import START, advance, place_of
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
 from harness.spelling_profile.profile import load_battery
+from harness.verdict_kinds import WALK
 from tests.books import blank
 from tests.departure_examples import A_B, CLOSED, EXAMPLES, OUTLINES, XGRAMMAR, rejected
 
@@ -164,6 +168,17 @@ VERSIONS = {
     "oc-earley": "0.1.0",
 }
 RULED = [one for one in CATALOGUE if one.when]
+
+
+def test_what_was_read_of_a_run_is_given_back(stored):
+    """A search for smallest cases reads thousands of runs, each with a verdict or two."""
+    run = stored(EXAMPLES[RULED[0].id].fits[:1], "some-engine", "1.0", {})
+    rows = VerdictRows(run, WALK)
+    assert rows.words("kind") is rows.words("kind")
+    left = weakref.ref(rows)
+    del rows
+    gc.collect()
+    assert left() is None
 
 
 def examples(one):
