@@ -86,7 +86,7 @@ def test_the_command_shows_it(run, monkeypatch):
     for words in (
         "answers to wants, 2 items",
         "ForbidsOne",
-        "100.0%",
+        "100%",
         "mass removed",
         "in force: enum 2",
         told,
