@@ -127,10 +127,11 @@ def refusals(rows: SchemaRows) -> Iterator[Row]:
 
 def _page(every: SchemaRows) -> str:
     rows, asked = in_use(every), schemas_of(len(every.rows), every.asked)
-    whole = "the whole of MaskBench" if len(every.rows) == every.asked else "of MaskBench"
+    whole = "of MaskBench, all of its families, in an order drawn by chance"
+    if len(every.rows) == every.asked:
+        whole = "the whole of MaskBench"
     lead = (
-        f"What engines do with whole values, {asked}: {whole},"
-        " all of its families, in an order drawn by chance. The"
+        f"What engines do with whole values, {asked}: {whole}. The"
         f" {len(every.rows) - len(rows.rows):,} of {' and '.join(FOR_TESTS)}, which were made to"
         " test programs, are counted [by family](#by-family) and in no other table."
         f" {SEE_MEANING} Compilation"
