@@ -50,7 +50,7 @@ class Gathered:
         """A run, and what was published before; `manifest` is what is published of the run's.
 
         A run that was published before is replaced. One of fewer engines amends what is said of
-        these.
+        these, and one of no schemas changes nothing.
 
         Raises:
             UsageError: The earlier runs asked something else, or as fast a machine was not theirs.
@@ -60,6 +60,8 @@ class Gathered:
         identity = manifest["identity"]
         if earlier:
             earlier.require_same(identity)
+            if not rows.rows:
+                return earlier
             runs = [one for one in earlier.runs if one["started"] != manifest["started"]]
             if rows.engines.keys() < earlier.rows.engines.keys():
                 note["engines"] = [*rows.engines]

@@ -168,6 +168,11 @@ def test_a_run_of_some_engines_amends_what_is_said_of_these(tmp_path):
         Gathered.of(*made(2, "a", leaks=False), replace(known, identity={"engines": {"a": {}}}))
 
 
+def test_a_run_that_found_all_published_changes_nothing(run):
+    known = Gathered.of(run(case("k---1")), {"identity": {}, "started": "day 0"}, None)
+    assert Gathered.of(run(version="empty"), {"identity": {}, "started": "day 1"}, known) == known
+
+
 def test_what_is_published_is_not_run_again(run):
     asked = {"identity": {"engines": "x"}}
     known = Gathered.of(run(case("k---1")), {**asked, "started": "day 0"}, None)
