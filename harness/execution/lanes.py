@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from packaging.version import Version
 
@@ -29,6 +30,7 @@ from harness.workers.outcomes import Crashed, Failure
 
 GIB = 1 << 30
 
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _ENGINES_PER_PROCESSOR = 3
 """A panel of so many keeps a processor busy: one walks while others wait for it, or compile."""
 
@@ -219,4 +221,7 @@ def default_lanes(engines: int) -> int:
 
 
 def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Bytes that this machine has, or that the container which this is in may have of them."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = CONTAINER_LIMIT.read_text() if CONTAINER_LIMIT.exists() else "max"
+    return machine if limit.strip() == "max" else min(machine, int(limit))

@@ -35,6 +35,8 @@ OUTPUT_LIMIT = 16_384
 STOPPED_SECONDS = 600.0
 """So long a host that somebody stopped is waited for; that it stands still is not the engine's."""
 
+START_SECONDS = 120.0
+"""Processor time in which a host starts and imports its service."""
 _TICK, _SLOW_TICK = 0.02, 0.1
 
 _PROGRAM = "import sys; from harness.workers.host_process import main; a = sys.argv; "
@@ -47,15 +49,13 @@ Ended = Crashed | TimedOut | OutOfMemory
 class HostSpec:
     """How to start a host with a service ``module:Class`` inside.
 
-    `paths` go first on its module path. It may have so many bytes of resident memory, and take
-    `start_seconds` of processor time to start and import.
+    `paths` go first on its module path. It may have so many bytes of resident memory.
     """
 
     service: str
     interpreter: str = sys.executable
     paths: tuple[str, ...] = ()
     memory: int = 4 << 30
-    start_seconds: float = 120.0
 
 
 class Host:
@@ -121,7 +121,7 @@ class Host:
         finally:
             os.close(inward)
             os.close(outward)
-        self._await(self.spec.start_seconds)
+        self._await(START_SECONDS)
 
     def submit(
         self,

@@ -105,6 +105,20 @@ def test_there_are_as_many_lanes_as_there_is_room_for_their_engines(
     assert lanes.default_lanes(engines) == count
 
 
+@pytest.mark.parametrize(("limit", "lanes_of_one"), [("6442450944\n", 3), ("max\n", 8), (None, 8)])
+def test_a_container_may_have_less_memory_than_its_machine(
+    monkeypatch, tmp_path, limit, lanes_of_one
+):
+    """A lane beyond would be ended by the kernel, and its engine would be said to have crashed."""
+    file = tmp_path / "memory.max"
+    if limit is not None:
+        file.write_text(limit)
+    monkeypatch.setattr(lanes, "CONTAINER_LIMIT", file)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 64 << 18}.get)
+    assert lanes.default_lanes(1) == lanes_of_one
+
+
 ENGINES = ("tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne")
 
 

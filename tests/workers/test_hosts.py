@@ -182,7 +182,6 @@ class TestStarting:
         [
             ({"service": "RaisesAtStart"}, Crashed, "RuntimeError: cannot be made"),
             ({"service": "DiesAtStart"}, Crashed, "died of SIGABRT"),
-            ({"service": "HangsAtStart", "start_seconds": 1.0}, TimedOut, "over the limit of 1 s"),
             ({"memory": 1 << 20}, OutOfMemory, "over the memory limit of 1 MiB"),
             ({"service": "Missing"}, Crashed, "has no attribute 'Missing'"),
             ({"interpreter": "/no/such/python"}, Crashed, "/no/such/python"),
@@ -194,6 +193,13 @@ class TestStarting:
         assert isinstance(answer, outcome)
         assert message in answer.message
         assert not host.running or "service" in changes
+        host.close()
+
+    def test_that_takes_too_long_is_told(self, monkeypatch):
+        monkeypatch.setattr(hosts, "START_SECONDS", 1.0)
+        host = make(service="HangsAtStart")
+        assert host.start() == TimedOut("over the limit of 1 s")
+        assert not host.running
         host.close()
 
     def test_modules_come_from_the_given_directories_and_never_from_the_working_one(
