@@ -96,7 +96,7 @@ class TextFacts:
         return True
 
 
-_RARE_URI: Final = re.compile(r".*(?:@|//)\[|[A-Za-z]:(?:\w|$)")
+_RARE_ADDRESS: Final = re.compile(r".*(?:@|//)\[|[A-Za-z]:(?:\w|$)|[^\s@]+@[^\s@]+\.\w$")
 _ALSO_EVERYDAY: Final = str.maketrans("\n\t\r\u200d", "    ")
 _NAME: Final = re.compile(r"[^\W\d][\w .-]*")
 _EVERYDAY_DIGITS: Final = 16
@@ -107,9 +107,9 @@ def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
     """Whether a text is JSON of an everyday value.
 
     Its strings have characters of any script, emoji, tabs and ends of lines, and are no rarer text
-    of a format, no address literal (RFC 3986, 5321), and nothing with a scheme of one letter; its
-    numbers are integers of 53 bits (RFC 7493) and fractions of 16 digits from 0.0001 on; its keys
-    are `names` or begin with a letter. How it is spelt does not matter.
+    of a format, no address literal (RFC 3986, 5321), no scheme and no top domain of one letter;
+    its numbers are integers of 53 bits (RFC 7493) and fractions of 16 digits from 0.0001 on; its
+    keys are `names` or begin with a letter. How it is spelt does not matter.
     """
 
     def plain(value: Any) -> bool:
@@ -126,7 +126,7 @@ def is_plain(text: bytes, names: AbstractSet[str]) -> bool:
             return isinstance(value, bool | None)  # JSON has no NaN
         if value.isascii() and value.isalnum():
             return True
-        is_rare = value in unusual_texts() or _RARE_URI.match(value)
+        is_rare = value in unusual_texts() or _RARE_ADDRESS.match(value)
         return not is_rare and value.translate(_ALSO_EVERYDAY).isprintable()
 
     try:

@@ -78,6 +78,8 @@ def test_a_keyword_may_hide_that_a_format_below_it_was_broken(keyword, schema, t
         ('{"first name": "one\\n\\ttwo \\\\ \\"да\\" 👩\u200d💻"}', True),
         ('["a@[IPv6:::1]", "http://[::1]/"]', False),
         ('"a:a"', False),
+        ('"a@a.a"', False),  # no top domain has one letter
+        ('["a@a.aa", "@a", "anna@example"]', True),
         ('["C:\\\\temp", "mailto:anna@example.com", "a: b"]', True),
         ('"017F22E2-79B0-7CC3-98C4-DC0C0C07398F"', True),
         ('"2EB8aa08-Aa98-11ea-B4Aa-73b441d16380"', False),  # no UUID is written so
