@@ -167,6 +167,10 @@ class PositionResolution:
             self.findings.completions.append(Completion(text, tokens, origin))
         return self._numbers[key]
 
+    def rolled_out(self, taken: Sequence[int]) -> int:
+        """The number of what an engine wrote in a roll-out."""
+        return self.number(self.vocabulary.text(taken), "rollout", tuple(taken))
+
     def text(self, column: int, number: int) -> bytes:
         completion = self.findings.completions[number]
         return self.position.text + self.token_bytes[column] + completion.text
@@ -229,8 +233,7 @@ class PositionResolution:
                     asked.tolist(), outcomes, answer.taken.ints(), strict=True
                 ):
                     if outcome == "complete":
-                        text = self.vocabulary.text(taken)
-                        completed[column] = self.number(text, "rollout", tuple(taken))
+                        completed[column] = self.rolled_out(taken)
                         continue
                     ended[row, column] = Status[outcome.upper()]
                     if outcome != "too_long":
@@ -289,7 +292,7 @@ class PositionResolution:
 
     def note_flaw(self, row: int, token: int, kind: str, taken: Sequence[int]) -> None:
         """Note an error of another kind, shown by the tokens taken after a token."""
-        number = self.number(self.vocabulary.text(taken), "rollout", tuple(taken)) if taken else -1
+        number = self.rolled_out(taken) if taken else -1
         self.findings.flaws.append(Flaw(row, token, kind, number))
 
     def conclude(self, ended: Mapping[tuple[int, int], Status]) -> None:

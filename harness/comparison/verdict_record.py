@@ -270,7 +270,7 @@ class VerdictNotes:
             ruling, offset = fed.ruling, self._offset(fed, verdict)
             place, category, governing = self._text_attributed(fed, verdict, offset)
             reason = governing if verdict.kind in REJECTIONS else ruling
-            written = len(self._vocabulary.text(fed.tokens[: verdict.consumed]))
+            written = len(self._prefix(fed, verdict))
             whole = b"" if verdict.kind == DEAD_END else fed.text
             fault = offset if offset >= 0 else written
             rejected = Rejected(engine, whole, fed.tokens[: verdict.consumed], written, fault)
@@ -308,7 +308,7 @@ class VerdictNotes:
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:
         """How many bytes of a text go before the byte at fault; -1 where that is not known."""
         if verdict.refused_at >= 0:
-            return len(self._vocabulary.text(one.tokens[: verdict.consumed])) + verdict.refused_at
+            return len(self._prefix(one, verdict)) + verdict.refused_at
         if verdict.kind != "false_acceptance" or not one.ruling.keyword:
             return -1
         fault = (
@@ -319,12 +319,14 @@ class VerdictNotes:
         parts = failing_parts(one.text, fault, self._parsed)
         return parts[0][0] if parts and parts[0][0] < len(one.text) else -1
 
+    def _prefix(self, one: FedText, verdict: TextVerdict) -> bytes:
+        return self._vocabulary.text(one.tokens[: verdict.consumed])
+
     def _text_attributed(
         self, one: FedText, verdict: TextVerdict, offset: int
     ) -> tuple[str, str, GoverningKeyword]:
         """Place, category and governing keyword of the byte at fault, or of the whole token."""
-        before = self._vocabulary.text(one.tokens[: verdict.consumed])
-        prefix = one.text[:offset] if offset >= 0 else before
+        prefix = one.text[:offset] if offset >= 0 else self._prefix(one, verdict)
         state = advance(START, prefix)
         if state is None:
             return "", "", GoverningKeyword("", "", "", "")
